@@ -1,0 +1,3 @@
+//! Starts Headroom.
+
+fn main() {}
