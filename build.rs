@@ -85,7 +85,7 @@ fn compile(shaders: &Path, stem: &str, variant: &[String], features: &BTreeSet<&
     let header_text: String = header.iter().map(|l| l.trim_start_matches('/').strip_prefix(' ').unwrap_or("")).collect::<Vec<_>>().join("\n");
     let mut entry = String::new();
     writeln!(entry, "    Kernel {{ name: {name:?}, stem: {stem:?}, header: {header_text:?},")?;
-    writeln!(entry, "        wgsl: include_str!({:?}), source: include_str!({:?}),", file, path)?;
+    writeln!(entry, "        wgsl: include_str!({file:?}), source: include_str!({path:?}),")?;
     writeln!(entry, "        {} }},", reflect(&module)?)?;
     Ok(entry)
 }

@@ -5,6 +5,8 @@ mod common {
     pub(crate) mod kernel_cases;
     pub(crate) mod kernel_harness;
     pub(crate) mod matmul_cases;
+    pub(crate) mod training_cases;
+    mod wrong_kernels;
 }
 
 use common::compare::{Agreement, EXACT, compare, compare_bits};
@@ -12,8 +14,9 @@ use common::kernel_cases::{self, STEP};
 use common::kernel_harness::{Case, Gpu, Grid, Operand};
 use common::matmul_cases;
 use headroom::engine::cpu::twins::twin;
-use headroom::engine::kernel::{IGNORE, KERNELS, Kernel, Params, Step, fold_groups, kernel};
+use headroom::engine::kernel::{IGNORE, KERNELS, Params, Step, fold_groups, kernel};
 use std::collections::BTreeSet;
+use std::f32::consts::{FRAC_1_SQRT_2, SQRT_2};
 use std::mem::{offset_of, size_of};
 use std::path::Path;
 
@@ -170,94 +173,6 @@ fn the_step_uniform_is_laid_out_as_the_shaders_declare_it() {
         checked += 1;
     }
     assert!(checked > 5, "{checked} kernels use the step uniform");
-}
-
-/// A kernel with the layout of relu and another text.
-fn wrong_relu(name: &'static str, from: &str, to: &str) -> Kernel {
-    let relu = kernel("relu").unwrap();
-    assert!(relu.wgsl.contains(from), "relu no longer contains {from:?}");
-    let wgsl: &'static str = relu.wgsl.replace(from, to).leak();
-    Kernel {
-        name,
-        wgsl,
-        ..Kernel { ..*relu }
-    }
-}
-
-#[test]
-fn deliberately_wrong_kernels_come_out_red() {
-    let gpu = Gpu::open("deliberately_wrong_kernels_come_out_red");
-    let case = |n: usize| {
-        let x: Vec<f32> = (0..n).map(|i| i as f32 - 20.0).collect();
-        let operands = vec![Operand::input(&x), Operand::Output(n, EXACT)];
-        let (params, grid) = (Params::new().with("n", n), Grid::Invocations(n.div_ceil(4)));
-        Case {
-            kernel: "relu",
-            label: format!("n {n}"),
-            params,
-            step: STEP,
-            operands,
-            grid,
-        }
-    };
-    for n in [37, 257, 300] {
-        let _ = case(n).check(&gpu).expect("the kernel as it is passes");
-    }
-    let guard = "if (i >= (params.n + 3u) / 4u)";
-    let value = "select(v, vec4f(0.0), v < vec4f(0.0))";
-    for (wrong, n, sign) in [
-        (
-            wrong_relu("tail_off_by_one", guard, "if (i >= params.n / 4u)"),
-            37,
-            "was not written",
-        ),
-        (
-            wrong_relu("no_guard", guard, "if (false)"),
-            37,
-            "past the end",
-        ),
-        (
-            wrong_relu("one_too_many", guard, "if (i > (params.n + 3u) / 4u)"),
-            37,
-            "past the end",
-        ),
-        (wrong_relu("forgets_the_kink", value, "v"), 37, "differ"),
-        (
-            wrong_relu(
-                "one_wrong_element",
-                value,
-                "max(v, vec4f(0.0)) + select(0.0, 1.0, i == 70u)",
-            ),
-            300,
-            "worst at [280]",
-        ),
-        (
-            wrong_relu("second_group_only", "let i = ", "let i = 64u + "),
-            300,
-            "was not written",
-        ),
-        (
-            wrong_relu("writes_nan", value, "v * bitcast<f32>(i | 0x7fc00000u)"),
-            37,
-            "got[0] is NaN",
-        ),
-        (
-            wrong_relu(
-                "other_binding",
-                "var<storage, read> x",
-                "var<storage, read_write> x",
-            ),
-            37,
-            "validation",
-        ),
-    ] {
-        let failure = case(n).check_against(&gpu, &wrong).expect_err(wrong.name);
-        assert!(
-            failure.contains(sign),
-            "{} must be told by {sign:?}, was: {failure}",
-            wrong.name
-        );
-    }
 }
 
 /// One-dimensional dispatches end at 65535 workgroups. Here one is exactly as large, the next one workgroup larger.
@@ -439,7 +354,7 @@ fn clipping_scales_the_whole_gradient_to_the_largest_norm() {
         1,
     );
     assert!(
-        (norm[0] - 1.41421).abs() < 1e-5 && (norm[1] - 0.70711).abs() < 1e-5,
+        (norm[0] - SQRT_2).abs() < 1e-5 && (norm[1] - FRAC_1_SQRT_2).abs() < 1e-5,
         "{norm:?}"
     );
     let operands = vec![
@@ -455,7 +370,7 @@ fn clipping_scales_the_whole_gradient_to_the_largest_norm() {
         operands,
         1,
     );
-    assert!((w[0] + 0.70711).abs() < 1e-5 && w[0] == w[1], "{w:?}");
+    assert!((w[0] + FRAC_1_SQRT_2).abs() < 1e-5 && w[0] == w[1], "{w:?}");
 }
 
 #[test]

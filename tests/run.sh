@@ -66,9 +66,9 @@ stage_format() { cargo fmt --check && passed=$((passed + 1)); }
 # Compiled by itself: the rules read files and need none of the dependencies, so this takes seconds.
 stage_tidy() {
   CARGO_MANIFEST_DIR="$PWD" rustc --test --edition 2024 -D warnings tests/tidy.rs -o "$log_dir/tidy"
-  "$log_dir/tidy" --quiet >"$log_dir/tidy.log" 2>&1 || { cat "$log_dir/tidy.log"; return 1; }
-  tail -n 2 "$log_dir/tidy.log"
-  count_results "$log_dir/tidy.log"
+  RUST_BACKTRACE=0 "$log_dir/tidy" --quiet >"$log_dir/tidy.log" 2>&1 || { cat "$log_dir/tidy.log"; return 1; }
+  # Counted as one: the same tests run and count again with all others.
+  grep '^test result' "$log_dir/tidy.log" && passed=$((passed + 1))
 }
 
 stage_clippy() { cargo clippy --release --all-targets -- -D warnings && passed=$((passed + 1)); }
@@ -98,13 +98,13 @@ stage_tests() {
   grep -E '^(test result:|     Running |   Doc-tests |test .* (FAILED|ignored)|error(\[|:))' "$log" || true
   count_results "$log"
   gpu_tests="$(grep -cE '\[gpu\] .+ on .+ \(.+\)' "$log" || true)"
-  gpu_adapters="$(sed -nE 's/.*\[gpu\] .+ on (.+ \([^)]*\)).*/\1/p' "$log" | sort | uniq -c | sed 's/^ *//' | paste -sd ';')"
+  gpu_adapters="$(sed -nE 's/.*\[gpu\] .+ on (.+ \([^)]*\)).*/\1/p' "$log" | sort | uniq -c | sed -E 's/^ *([0-9]+) /\1 on /' | paste -sd ',' | sed 's/,\([0-9]* on \)/, \1/g')"
   if [ "$status" != 0 ]; then
-    sed -n '/^failures:$/,$p;/^error/p' "$log" | head -n 300
+    sed -n '/^failures:$/,/^test result/p;/^error/,/^$/p' "$log" | head -n 300
     echo "the whole output is in $log" >&2
     return 1
   fi
-  echo "GPU tests: $gpu_tests, adapters (tests on each): ${gpu_adapters:-none}"
+  echo "GPU tests: $gpu_tests (${gpu_adapters:-no adapter})"
   if [ "$gpu_tests" = 0 ]; then
     echo "error: no test ran on a GPU adapter; 'headroom gpu' lists what this machine offers" >&2
     return 1
@@ -163,7 +163,7 @@ count_results() {
 
 finish() {
   echo
-  [ "$gpu_tests" = 0 ] || echo "GPU tests: $gpu_tests, adapters (tests on each): $gpu_adapters"
+  [ "$gpu_tests" = 0 ] || echo "GPU tests: $gpu_tests ($gpu_adapters)"
   echo "total: $SECONDS s"
   echo "$passed passed, $failed failed"
 }

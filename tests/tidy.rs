@@ -128,18 +128,6 @@ fn every_module_uses_only_the_layers_below_it() {
 }
 
 #[test]
-fn the_layer_table_has_no_module_that_is_gone() {
-    let modules = Repository::open().modules();
-    let gone: Vec<&str> = layers::modules()
-        .filter(|module| !modules.iter().any(|m| m == module))
-        .collect();
-    assert!(
-        gone.is_empty(),
-        "tests/tidy/layers.rs lists modules that src/ does not have: {gone:?}"
-    );
-}
-
-#[test]
 fn only_the_pool_creates_buffers() {
     let rule = |file: &File| {
         rules::forbid(

@@ -205,7 +205,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Number of rows of `logits` whose largest entry is that of the label, in the persistent value `hits` [1].
+    /// Number of rows of `logits` whose largest entry is that of the label, in the persistent value `hits` [1]; added up
+    /// over the batches of a window.
     ///
     /// # Errors
     /// [`GraphError::Shapes`] if there is not one label per row.
@@ -216,7 +217,7 @@ impl Graph {
             return Err(self.shapes("correct", name, &self[logits].shape, &self[labels].shape, rule));
         }
         let row_hits = self.push_node(name, Op::Correct, &[logits, labels], &[rows], DType::F32)?;
-        let accumulate = Accumulate::Overwrite;
+        let accumulate = Accumulate::OverWindow;
         let op = Op::Reduce { axis: Axis::All, factor: 1.0, per_sample: false, accumulate };
         self.push(&format!("{name}.sum"), op, &[row_hits], &[hits]);
         Ok(())

@@ -2,10 +2,11 @@
 
 use super::compare::{Data, EXACT, Tolerance, roundings};
 use super::kernel_harness::{Case, Grid, Operand};
-use headroom::engine::kernel::{IGNORE, Params, Step};
+use super::training_cases;
+use headroom::engine::kernel::{Params, Step};
 
 /// Elements: one, the borders of a workgroup of 64 counted in elements and in groups of four, and odd numbers beyond.
-const SIZES: [usize; 9] = [1, 3, 63, 64, 65, 255, 256, 257, 1021];
+pub(crate) const SIZES: [usize; 9] = [1, 3, 63, 64, 65, 255, 256, 257, 1021];
 /// Rows and columns: one, the borders of a workgroup, and non-multiples of 4 and 64 on each side.
 const MATRICES: [(usize, usize); 8] = [
     (1, 1),
@@ -21,24 +22,20 @@ const MATRICES: [(usize, usize); 8] = [
 pub(crate) const ACCUMULATE: [(usize, u32, bool); 4] =
     [(0, 1, false), (1, 0, false), (1, 1, true), (2, 0, true)];
 
-/// Every case of every kernel but the matrix products.
+/// Every case of every kernel but the matrix products, which have a table of their own.
 pub(crate) fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     for n in SIZES {
         cases.extend(elementwise(n));
         cases.extend(gelus(n));
-        cases.extend(optimizers(n));
         cases.extend(casts(n));
     }
     for (rows, cols) in MATRICES {
         cases.extend(matrices(rows, cols));
         cases.extend(reductions(rows, cols));
     }
-    for (rows, classes) in [(1, 1), (1, 10), (63, 10), (64, 3), (65, 17), (130, 1000)] {
-        cases.extend(losses(rows, classes));
-    }
     cases.extend(casts(special_floats().len()));
-    cases.extend(norms());
+    cases.extend(training_cases::all());
     cases
 }
 
@@ -55,7 +52,8 @@ pub(crate) const STEP: Step = Step {
     max_norm: 1.0,
 };
 
-fn case(
+/// A launch with [`STEP`] of as many workgroups as the invocations need.
+pub(crate) fn case(
     kernel: &'static str,
     label: String,
     params: Params,
@@ -74,7 +72,11 @@ fn case(
 
 /// The operands of a kernel whose output has the size of its first input: there are two buffers for the two, or one in
 /// the variant in_place.
-fn with_output(kernel: &str, mut inputs: Vec<Operand>, tolerance: Tolerance) -> Vec<Operand> {
+pub(crate) fn with_output(
+    kernel: &str,
+    mut inputs: Vec<Operand>,
+    tolerance: Tolerance,
+) -> Vec<Operand> {
     let Operand::Input(first) = inputs[0].clone() else {
         panic!("the first operand is an input")
     };
@@ -196,64 +198,6 @@ fn gelus(n: usize) -> Vec<Case> {
     cases
 }
 
-fn optimizers(n: usize) -> Vec<Case> {
-    let mut data = Data::new(2000 + n as u64);
-    let (norm, g, w) = (
-        Operand::input(&[3.0, 0.3]),
-        data.reals(n, 4.0),
-        data.reals(n, 2.0),
-    );
-    let (m, v) = (
-        data.reals(n, 1.0),
-        data.reals(n, 1.0)
-            .iter()
-            .map(|v| v * v + 0.01)
-            .collect::<Vec<f32>>(),
-    );
-    let size = Params::new().with("n", n).with_f32("weight_decay", 0.1);
-    // Under ten operations on numbers up to 4; a device may fuse a multiplication with an addition or not.
-    let tolerance = roundings(8, 4.0);
-    let state = |values: &[f32]| Operand::InOut(values.to_vec(), tolerance);
-    let first = [norm, Operand::input(&g), state(&w)];
-    let mut cases = vec![case(
-        "sgd",
-        format!("n {n}"),
-        size.clone(),
-        first.to_vec(),
-        n.div_ceil(4),
-    )];
-    for kernel in ["momentum", "momentum.nesterov"] {
-        let operands = first.iter().cloned().chain([state(&m)]).collect();
-        cases.push(case(
-            kernel,
-            format!("n {n}"),
-            size.clone().with_f32("momentum", 0.9),
-            operands,
-            n.div_ceil(4),
-        ));
-    }
-    for kernel in ["adam", "adam.decoupled"] {
-        let operands = first
-            .iter()
-            .cloned()
-            .chain([state(&m), state(&v)])
-            .collect();
-        let params = size
-            .clone()
-            .with_f32("beta1", 0.9)
-            .with_f32("beta2", 0.999)
-            .with_f32("eps", 1e-8);
-        cases.push(case(
-            kernel,
-            format!("n {n}"),
-            params,
-            operands,
-            n.div_ceil(4),
-        ));
-    }
-    cases
-}
-
 /// F32 values at which a conversion to 16 bits can go wrong: signs of zero, the borders of F16's subnormals and of its
 /// range, ties in both formats, F32 subnormals, infinities, and NaN with its payload in either half.
 fn special_floats() -> Vec<u32> {
@@ -279,8 +223,8 @@ fn special_floats() -> Vec<u32> {
         -1e-12,
         1.0004883,
         1.0014648,
-        1.00390625,
-        1.01171875,
+        f32::from_bits(0x3f80_8000),
+        f32::from_bits(0x3f81_8000),
     ];
     let bits = [
         0x7f80_0000,
@@ -418,98 +362,6 @@ fn reductions(rows: usize, cols: usize) -> Vec<Case> {
             0,
             ACCUMULATE[0],
         );
-    }
-    cases
-}
-
-fn losses(rows: usize, classes: usize) -> Vec<Case> {
-    let mut data = Data::new((rows * 31 + classes) as u64);
-    let mut logits = data.reals(rows * classes, 10.0);
-    let labels: Vec<u32> = (0..rows)
-        .map(|r| {
-            if r % 5 == 4 {
-                IGNORE
-            } else {
-                data.word() % classes as u32
-            }
-        })
-        .collect();
-    let lse: Vec<f32> = logits
-        .chunks(classes)
-        .map(|row| row.iter().map(|x| f64::from(*x).exp()).sum::<f64>().ln() as f32)
-        .collect();
-    let size = Params::new().with("rows", rows).with("classes", classes);
-    let label = format!("{rows} rows, {classes} classes");
-    let (x, y) = (Operand::input(&logits), Operand::Input(labels.clone()));
-    // exp may be off by 3 + 2 |argument| units, 43 for logits from -10 to 10, log by 3, and each addition by one.
-    let tolerance = roundings(50 + classes, 1.0);
-    let outputs = [
-        Operand::Output(rows, tolerance),
-        Operand::Output(rows, tolerance),
-    ];
-    let operands = [x.clone(), y.clone()].into_iter().chain(outputs).collect();
-    let mut cases = vec![case(
-        "cross_entropy",
-        label.clone(),
-        size.clone(),
-        operands,
-        rows,
-    )];
-    for kernel in ["cross_entropy_grad", "cross_entropy_grad.in_place"] {
-        let inputs = vec![x.clone(), y.clone(), Operand::input(&lse)];
-        // The same exp, of a number up to 1, times the weight of a sample.
-        let operands = with_output(kernel, inputs, roundings(64, STEP.inv_samples));
-        cases.push(case(
-            kernel,
-            label.clone(),
-            size.clone(),
-            operands,
-            (rows * classes).div_ceil(4),
-        ));
-    }
-
-    // Whole numbers, so that many rows have several largest logits; the last row holds a NaN.
-    logits
-        .iter_mut()
-        .for_each(|x| *x = x.round().clamp(-3.0, 3.0));
-    if rows > 1 {
-        logits[rows * classes - 1] = f32::NAN;
-    }
-    let operands = vec![Operand::input(&logits), y, Operand::Output(rows, EXACT)];
-    cases.push(case("correct", label, size, operands, rows));
-    cases
-}
-
-fn norms() -> Vec<Case> {
-    let mut data = Data::new(4000);
-    let mut cases = Vec::new();
-    for n in [1, 3, 255, 256, 257, 16_383, 16_384, 16_385, 50_001] {
-        let partials = Operand::InOut(data.eighths(192), EXACT);
-        cases.push(Case {
-            kernel: "norm_partials",
-            label: format!("n {n}"),
-            params: Params::new().with("n", n).with("offset", 64),
-            step: STEP,
-            operands: vec![Operand::input(&data.eighths(n)), partials],
-            grid: Grid::Groups(64, 1),
-        });
-    }
-    for count in [1, 63, 64, 65, 640] {
-        for max_norm in [0.0, 0.5, 1e9] {
-            let partials: Vec<f32> = data.reals(count, 5.0).iter().map(|x| x * x).collect();
-            cases.push(Case {
-                kernel: "norm_finish",
-                label: format!("{count} partials, max_norm {max_norm}"),
-                params: Params::new().with("count", count),
-                step: Step { max_norm, ..STEP },
-                // Positive terms: every addition rounds once, the root and the quotient by a few units each.
-                operands: vec![
-                    Operand::input(&partials),
-                    Operand::Output(2, roundings(count + 16, 0.0)),
-                ],
-                grid: Grid::Groups(1, 1),
-            });
-        }
     }
     cases
 }

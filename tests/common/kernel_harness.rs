@@ -215,16 +215,11 @@ impl Gpu {
         let uncaptured = Arc::new(Mutex::new(Vec::new()));
         let errors = uncaptured.clone();
         device.on_uncaptured_error(Arc::new(move |e| {
-            errors.lock().unwrap().push(e.to_string())
+            errors.lock().unwrap().push(e.to_string());
         }));
-        // println! would be swallowed in a test that passes.
-        writeln!(
-            std::io::stderr(),
-            "[gpu] {test} on {} ({})",
-            info.name,
-            info.backend
-        )
-        .unwrap();
+        // What eprintln! writes is swallowed in a test that passes.
+        let mut terminal = std::io::stderr();
+        writeln!(terminal, "[gpu] {test} on {} ({})", info.name, info.backend).unwrap();
         Self {
             device,
             queue,
@@ -278,7 +273,7 @@ impl Gpu {
             match (kernel.params.is_empty(), kernel.uses_step) {
                 (false, false) => pass.set_bind_group(1, &self.bind(&pipeline, 1, &[&params]), &[]),
                 (false, true) => {
-                    pass.set_bind_group(1, &self.bind(&pipeline, 1, &[&params, &step]), &[])
+                    pass.set_bind_group(1, &self.bind(&pipeline, 1, &[&params, &step]), &[]);
                 }
                 (true, _) => {}
             }

@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Every text file of the repository.
-pub struct Repository {
+pub(crate) struct Repository {
     root: PathBuf,
     paths: Vec<String>,
     /// Sorted by path; files that are no UTF-8 text are left out.
-    pub files: Vec<File>,
+    pub(crate) files: Vec<File>,
 }
 
 /// One file: its path from the root with forward slashes, and its text.
-pub struct File {
-    pub path: String,
-    pub text: String,
+pub(crate) struct File {
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 impl File {
     /// True if the name ends in `.extension`.
-    pub fn is(&self, extension: &str) -> bool {
+    pub(crate) fn is(&self, extension: &str) -> bool {
         self.path
             .rsplit_once('.')
             .is_some_and(|(_, found)| found == extension)
@@ -29,7 +29,7 @@ impl File {
 
 impl Repository {
     /// Reads the repository this test was compiled from.
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let mut paths = git_files(&root).unwrap_or_else(|| disk_files(&root));
         paths.sort();
@@ -47,13 +47,13 @@ impl Repository {
     }
 
     /// The text of a file that has to be there.
-    pub fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.root.join(path))
             .unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     /// The names at the top of the repository, without dotfiles.
-    pub fn root_entries(&self) -> BTreeSet<String> {
+    pub(crate) fn root_entries(&self) -> BTreeSet<String> {
         let tops = self
             .paths
             .iter()
@@ -64,7 +64,7 @@ impl Repository {
     }
 
     /// The modules of the crate: `units`, `engine`, and folders below such as `engine/gpu`.
-    pub fn modules(&self) -> BTreeSet<String> {
+    pub(crate) fn modules(&self) -> BTreeSet<String> {
         let mut modules = BTreeSet::new();
         for path in self.files.iter().filter(|file| file.is("rs")) {
             let Some(inside) = path.path.strip_prefix("src/") else {

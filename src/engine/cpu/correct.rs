@@ -1,6 +1,6 @@
 //! Twin of `shaders/correct.wgsl`: whether the largest logit of each row stands at its label.
 
-use super::words::{bind, load, store};
+use super::words::{bind, load, load_u32, store};
 use crate::engine::kernel::{KernelError, Params, Step, Words};
 
 pub(super) fn run(
@@ -23,7 +23,7 @@ pub(super) fn run(
                 best = c;
             }
         }
-        let hit = best == labels[r].get() as usize && !has_nan;
+        let hit = best == load_u32(labels, r) as usize && !has_nan;
         store(hits, r, if hit { 1.0 } else { 0.0 });
     }
     Ok(())

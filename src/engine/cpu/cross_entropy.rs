@@ -1,6 +1,6 @@
 //! Twin of `shaders/cross_entropy.wgsl`: loss[r] = lse[r] - logits[r, label[r]], with a stable log-sum-exp.
 
-use super::words::{bind, load, store};
+use super::words::{bind, load, load_u32, store};
 use crate::engine::kernel::{IGNORE, KernelError, Params, Step, Words};
 
 pub(super) fn run(
@@ -17,7 +17,7 @@ pub(super) fn run(
         let log_sum = row().map(|x| (x - largest).exp()).sum::<f64>().ln();
         store(lse, r, (largest + log_sum) as f32);
 
-        let label = labels[r].get();
+        let label = load_u32(labels, r);
         let value = if label == IGNORE {
             0.0
         } else if label as usize >= classes {

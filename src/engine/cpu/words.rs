@@ -46,6 +46,11 @@ pub(super) fn load(words: &Words, i: usize) -> f32 {
     f32::from_bits(words[i].get())
 }
 
+/// Element i as an integer: a label.
+pub(super) fn load_u32(words: &Words, i: usize) -> u32 {
+    words[i].get()
+}
+
 /// Sets element i to a float.
 pub(super) fn store(words: &Words, i: usize, value: f32) {
     words[i].set(value.to_bits());

@@ -1,0 +1,139 @@
+//! The engine on the host: plans run with the kernels' twins, in the same order and with the same bytes.
+
+pub mod twins;
+
+use super::kernel::Step;
+use super::ledger::Ledger;
+use super::memory::{Allocator, Memory, Purpose};
+use super::{Engine, EngineError, EngineInfo, Local, Readback, Tier, launches};
+use crate::graph::{Program, ValueId};
+use crate::plan::Plan;
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Makes buffers on the host's heap.
+struct HostAllocator;
+
+impl Allocator for HostAllocator {
+    type Buffer = Vec<Cell<u32>>;
+
+    fn create(&mut self, _label: &str, bytes: u64, _purpose: Purpose) -> Option<Self::Buffer> {
+        let words = usize::try_from(bytes / 4).ok()?;
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(words).ok()?;
+        buffer.resize(words, Cell::new(0));
+        Some(buffer)
+    }
+
+    fn destroy(&mut self, buffer: Self::Buffer) {
+        drop(buffer);
+    }
+}
+
+/// Runs plans on the host.
+pub struct CpuEngine {
+    memory: Memory<HostAllocator>,
+    plan: Option<Arc<Plan>>,
+    kernels: BTreeSet<&'static str>,
+}
+
+impl Default for CpuEngine {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CpuEngine {
+    /// An engine with nothing loaded.
+    pub fn new() -> Self {
+        Self { memory: Memory::new(HostAllocator), plan: None, kernels: BTreeSet::new() }
+    }
+
+    fn plan(&self) -> Result<Arc<Plan>, EngineError> {
+        self.plan.clone().ok_or_else(|| EngineError::NotLoaded("anything".into()))
+    }
+
+    fn words(&self, value: ValueId) -> Result<Vec<u32>, EngineError> {
+        let plan = self.plan()?;
+        let n_words = (plan.graph[value].bytes() / 4) as usize;
+        Ok(self.memory.buffer(&plan, value)?.iter().take(n_words).map(Cell::get).collect())
+    }
+}
+
+impl Engine for CpuEngine {
+    fn info(&self) -> EngineInfo {
+        EngineInfo {
+            kind: "cpu".into(),
+            adapter: "host processor".into(),
+            backend: "host".into(),
+            device_type: "cpu".into(),
+            driver: String::new(),
+            features: Vec::new(),
+            kernels: self.kernels.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    fn load(&mut self, plan: Arc<Plan>, budget: Option<u64>) -> Result<(), EngineError> {
+        self.unload();
+        self.memory.load(&plan, budget)?;
+        self.plan = Some(plan);
+        Ok(())
+    }
+
+    fn unload(&mut self) {
+        self.plan = None;
+        self.memory.unload();
+    }
+
+    fn upload(&mut self, value: ValueId, words: &[u32]) -> Result<(), EngineError> {
+        let plan = self.plan()?;
+        for (cell, word) in self.memory.buffer(&plan, value)?.iter().zip(words) {
+            cell.set(*word);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, program: Program, step: &Step) -> Result<(), EngineError> {
+        let plan = self.plan()?;
+        let kernels = &mut self.kernels;
+        self.memory.walk(&plan, program, |memory, planned| {
+            // The processor tier's kernels have the twins with the plainest loops.
+            for launch in launches(&plan.graph, planned, Tier::Processor)? {
+                let mut bindings = Vec::with_capacity(launch.bindings.len());
+                for value in &launch.bindings {
+                    bindings.push(memory.buffer(&plan, *value)?.as_slice());
+                }
+                twins::run_twin(launch.kernel.name, &launch.params, step, &bindings)?;
+                kernels.insert(launch.kernel.name);
+            }
+            Ok(())
+        })
+    }
+
+    fn request<'a>(&'a mut self, tag: u64, values: &'a [ValueId]) -> Local<'a, Result<Vec<Readback>, EngineError>> {
+        Box::pin(async move {
+            let mut words = Vec::new();
+            for value in values {
+                words.extend(self.words(*value)?);
+            }
+            Ok(vec![Readback { tag, words }])
+        })
+    }
+
+    fn flush(&mut self) -> Local<'_, Result<Vec<Readback>, EngineError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn read(&mut self, value: ValueId) -> Local<'_, Result<Vec<u32>, EngineError>> {
+        Box::pin(async move { self.words(value) })
+    }
+
+    fn ledger(&self) -> &Ledger {
+        self.memory.ledger()
+    }
+
+    fn driver_bytes(&self) -> Option<u64> {
+        None
+    }
+}

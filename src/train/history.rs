@@ -1,0 +1,76 @@
+//! What a training has been through: results and times of every update.
+
+use crate::report::{LossReport, StepMillis, TimeReport};
+use std::collections::VecDeque;
+
+/// The result of one optimizer update.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UpdateResult {
+    /// Number of the update, from 0.
+    pub update: usize,
+    /// Number of the pass over the data, from 0.
+    pub epoch: usize,
+    /// Mean loss over the window, before the update.
+    pub loss: f32,
+    /// Global L2 norm of the gradient, before clipping.
+    pub gradient_norm: f32,
+    /// Learning rate of the update.
+    pub lr: f32,
+}
+
+/// Results and times of all updates.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pending: VecDeque<UpdateResult>,
+    results: Vec<UpdateResult>,
+    step_millis: Vec<f64>,
+    filling_millis: f64,
+    n_samples: usize,
+}
+
+impl History {
+    pub(super) fn results(&self) -> &[UpdateResult] {
+        &self.results
+    }
+
+    /// An update has been sent to the device; its numbers are not known yet.
+    pub(super) fn started(&mut self, result: UpdateResult) {
+        self.pending.push_back(result);
+    }
+
+    /// The host spent `step_millis` on an update of `n_samples`, of which `filling_millis` on making batches.
+    pub(super) fn took(&mut self, step_millis: f64, filling_millis: f64, n_samples: usize) {
+        self.step_millis.push(step_millis);
+        self.filling_millis += filling_millis;
+        self.n_samples += n_samples;
+    }
+
+    /// The numbers of an update have come back; they come in order.
+    pub(super) fn finished(&mut self, update: usize, loss: f32, gradient_norm: f32) -> Option<UpdateResult> {
+        if self.pending.front()?.update != update {
+            return None;
+        }
+        let result = UpdateResult { loss, gradient_norm, ..self.pending.pop_front()? };
+        self.results.push(result);
+        Some(result)
+    }
+
+    pub(super) fn loss_report(&self) -> Option<LossReport> {
+        let (first, last) = (self.results.first()?, self.results.last()?);
+        let curve = self.results.iter().map(|r| (r.update, r.loss)).collect();
+        Some(LossReport { first: first.loss, last: last.loss, curve })
+    }
+
+    pub(super) fn time_report(&self) -> Option<TimeReport> {
+        let mut sorted = self.step_millis.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let median = *sorted.get(sorted.len() / 2)?;
+        let total_millis: f64 = sorted.iter().sum::<f64>().max(1e-6);
+        Some(TimeReport {
+            step_millis: StepMillis { median, min, max },
+            samples_per_second: self.n_samples as f64 / (total_millis / 1e3),
+            data_wait_fraction: self.filling_millis / total_millis,
+        })
+    }
+}

@@ -1,0 +1,274 @@
+//! Training: one async state machine that drives an engine through optimizer updates. Natively it runs on a thread of
+//! its own, in a browser on the event loop; the code is the same.
+
+mod history;
+mod init;
+mod session;
+
+pub use history::UpdateResult;
+pub use session::{Command, Session, SessionState, Status};
+
+use crate::data::order::{Windows, micro_batches};
+use crate::data::{DataError, Dataset, SourceInfo, Split, source_info};
+use crate::engine::{self, Engine, EngineChoice, EngineError, OutOfMemory, Readback, Step};
+use crate::experiment::{Experiment, OptimizerKind};
+use crate::graph::{GraphError, Program};
+use crate::report::{self, Metrics, Report};
+use crate::step::{self, StepPlan};
+use history::History;
+use std::sync::Arc;
+use web_time::Instant;
+
+/// A training could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// The samples could not be had.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The network cannot be built as described.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The loss is no number any more.
+    #[error("the training diverged: the loss of update {update} is {loss}. Lower train.optimizer.lr, add train.schedule.warmup, or set train.clip")]
+    Diverged {
+        /// The update.
+        update: usize,
+        /// Its loss.
+        loss: f32,
+    },
+}
+
+/// A training in progress.
+pub struct Trainer {
+    experiment: Experiment,
+    split: Arc<Split>,
+    source: SourceInfo,
+    step: StepPlan,
+    engine: Box<dyn Engine>,
+    notice: Option<String>,
+    windows: Windows,
+    updates_done: usize,
+    history: History,
+    metrics: Metrics,
+    features: Vec<f32>,
+    labels: Vec<u32>,
+}
+
+impl Trainer {
+    /// Opens an engine, plans the step, and puts the initial weights in place.
+    ///
+    /// # Errors
+    /// [`TrainError::Graph`], [`TrainError::Engine`], and [`TrainError::Data`] for an unknown source.
+    pub async fn new(experiment: Experiment, split: Arc<Split>, choice: EngineChoice) -> Result<Self, TrainError> {
+        let source = source_info(&experiment.data.source)?;
+        let step = step::plan(&experiment, &source)?;
+        let (engine, notice) = engine::open(choice).await?;
+        let windows = Windows::new(experiment.seed, split.train.len() as u32, experiment.data.batch, experiment.data.shuffle);
+        let mut trainer = Self {
+            experiment,
+            split,
+            source,
+            step,
+            engine,
+            notice,
+            windows,
+            updates_done: 0,
+            history: History::default(),
+            metrics: Metrics::default(),
+            features: Vec::new(),
+            labels: Vec::new(),
+        };
+        trainer.load().map_err(|error| trainer.advised(error))?;
+        Ok(trainer)
+    }
+
+    /// Something the user should know about the engine, such as that there is no adapter.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Optimizer updates of the whole run.
+    pub fn total_updates(&self) -> usize {
+        self.experiment.train.total_updates(self.split.train.len(), self.experiment.data.batch)
+    }
+
+    /// Optimizer updates that have been started.
+    pub fn updates_done(&self) -> usize {
+        self.updates_done
+    }
+
+    /// The engine, for what a test wants to read or break.
+    pub fn engine_mut(&mut self) -> &mut dyn Engine {
+        self.engine.as_mut()
+    }
+
+    /// The planned step.
+    pub fn step_plan(&self) -> &StepPlan {
+        &self.step
+    }
+
+    /// Makes one optimizer update: all micro-batches of a window, then `update`. Gives the results that have arrived,
+    /// which may be those of earlier updates: nothing waits for the device as long as it keeps up.
+    ///
+    /// # Errors
+    /// [`TrainError::Diverged`], and [`TrainError::Engine`] with the training state as it was before this update.
+    pub async fn step(&mut self) -> Result<Vec<UpdateResult>, TrainError> {
+        let started = Instant::now();
+        let update = self.updates_done;
+        let lr = self.learning_rate(update);
+        self.windows.seek(update);
+        let window = self.windows.next_window();
+        let (epoch, n_samples) = (window.epoch, window.indices.len());
+        let indices = window.indices.to_vec();
+        let mut filling = 0.0;
+        let mut numbers = self.step_numbers(update, n_samples, lr);
+        for (micro, samples) in micro_batches(&indices, self.step.micro_rows).enumerate() {
+            let filled = Instant::now();
+            self.upload_batch(true, samples)?;
+            filling += filled.elapsed().as_secs_f64() * 1e3;
+            numbers.micro = micro as u32;
+            numbers.rows = samples.len() as u32;
+            self.run(Program::Accumulate, &numbers)?;
+        }
+        self.run(Program::Update, &numbers)?;
+        self.updates_done += 1;
+        self.history.started(UpdateResult { update, epoch, loss: 0.0, gradient_norm: 0.0, lr });
+        let values = [self.step.loss, self.step.norm];
+        let arrived = self.engine.request(update as u64, &values).await?;
+        self.history.took(started.elapsed().as_secs_f64() * 1e3, filling, n_samples);
+        self.take_results(&arrived)
+    }
+
+    /// Waits for the results of all updates.
+    ///
+    /// # Errors
+    /// As [`Trainer::step`].
+    pub async fn flush(&mut self) -> Result<Vec<UpdateResult>, TrainError> {
+        let arrived = self.engine.flush().await?;
+        self.take_results(&arrived)
+    }
+
+    /// Measures loss and accuracy on the whole test set, without dropout and without keeping activations.
+    ///
+    /// # Errors
+    /// As [`Trainer::step`].
+    pub async fn evaluate(&mut self) -> Result<Metrics, TrainError> {
+        self.flush().await?;
+        let n_test = self.split.test.len();
+        let indices: Vec<u32> = (0..n_test as u32).collect();
+        let mut numbers = self.step_numbers(self.updates_done, n_test, 0.0);
+        let values = [self.step.loss, self.step.hits];
+        let mut arrived = Vec::new();
+        for (batch, samples) in micro_batches(&indices, self.step.micro_rows).enumerate() {
+            self.upload_batch(false, samples)?;
+            numbers.micro = batch as u32;
+            numbers.rows = samples.len() as u32;
+            self.run(Program::Evaluate, &numbers)?;
+            // Asked for after every batch, so that no more than a few are ever queued on the device.
+            arrived.extend(self.engine.request(batch as u64, &values).await?);
+        }
+        arrived.extend(self.engine.flush().await?);
+        if let Some([loss, hits]) = arrived.last().map(|r| r.words.as_slice()) {
+            let hits = f64::from(f32::from_bits(*hits));
+            self.metrics = Metrics {
+                test_accuracy: Some(hits / n_test as f64),
+                test_loss: Some(f64::from(f32::from_bits(*loss))),
+            };
+        }
+        Ok(self.metrics)
+    }
+
+    /// Everything there is to say so far.
+    pub fn report(&self) -> Report {
+        let mut report = report::plan_report(&self.experiment, &self.source, &self.step);
+        report.engine = Some(self.engine.info());
+        report.steps = self.history.results().len();
+        report.loss = self.history.loss_report();
+        report.metrics = self.metrics;
+        report.time = self.history.time_report();
+        report::measure(&mut report.memory, self.engine.as_ref());
+        report.memory.host = report::host(Some(&self.split), self.prefetch_bytes());
+        report
+    }
+
+    fn load(&mut self) -> Result<(), TrainError> {
+        let budget = self.experiment.memory.budget.map(|b| b.0);
+        self.engine.load(self.step.plan.clone(), budget)?;
+        for parameter in &self.step.plan.graph.parameters {
+            let value = &self.step.plan.graph[parameter.value];
+            if let Some(words) = init::initial_words(self.experiment.seed, value) {
+                self.engine.upload(parameter.value, &words)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, program: Program, numbers: &Step) -> Result<(), TrainError> {
+        self.engine.run(program, numbers).map_err(|error| self.advised(error.into()))
+    }
+
+    /// Adds to an out-of-memory what would have fitted.
+    fn advised(&self, error: TrainError) -> TrainError {
+        match error {
+            TrainError::Engine(EngineError::OutOfMemory(oom)) => {
+                // Without a budget the device itself drew the line, somewhere below what was asked for.
+                let limit = oom.budget_bytes.unwrap_or_else(|| oom.by_class.reserved());
+                let would_fit = crate::fit::suggestions(&self.experiment, &self.source, limit);
+                EngineError::OutOfMemory(Box::new(OutOfMemory { would_fit, ..*oom })).into()
+            }
+            other => other,
+        }
+    }
+
+    /// The rate depends on the number of the update alone: micro-batches do not advance the schedule.
+    fn learning_rate(&self, update: usize) -> f32 {
+        let train = &self.experiment.train;
+        train.schedule.lr_at(train.optimizer.lr, update, self.total_updates())
+    }
+
+    fn step_numbers(&self, update: usize, n_samples: usize, lr: f32) -> Step {
+        let optimizer = &self.experiment.train.optimizer;
+        // Bias correction of Adam, from the constants as the kernel sees them, in F64 because 1 - 0.999 is not exact.
+        let bias = |beta: f32| (1.0 - f64::from(beta).powf(update as f64 + 1.0)) as f32;
+        let adam = matches!(optimizer.kind, OptimizerKind::Adam | OptimizerKind::Adamw);
+        Step {
+            seed: self.experiment.seed,
+            update: update as u32,
+            micro: 0,
+            rows: 0,
+            inv_samples: 1.0 / n_samples.max(1) as f32,
+            lr,
+            bias1: if adam { bias(optimizer.beta1) } else { 1.0 },
+            bias2: if adam { bias(optimizer.beta2) } else { 1.0 },
+            max_norm: self.experiment.train.clip.unwrap_or(0.0),
+        }
+    }
+
+    fn upload_batch(&mut self, training: bool, samples: &[u32]) -> Result<(), EngineError> {
+        let dataset: &Dataset = if training { &self.split.train } else { &self.split.test };
+        dataset.fill(samples, self.step.micro_rows, &mut self.features, &mut self.labels);
+        self.engine.upload(self.step.features, bytemuck::cast_slice(&self.features))?;
+        self.engine.upload(self.step.labels, &self.labels)
+    }
+
+    fn take_results(&mut self, arrived: &[Readback]) -> Result<Vec<UpdateResult>, TrainError> {
+        let mut results = Vec::with_capacity(arrived.len());
+        for readback in arrived {
+            let number = |index: usize| readback.words.get(index).map_or(f32::NAN, |w| f32::from_bits(*w));
+            let (loss, gradient_norm) = (number(0), number(1));
+            let Some(result) = self.history.finished(readback.tag as usize, loss, gradient_norm) else { continue };
+            if !loss.is_finite() {
+                return Err(TrainError::Diverged { update: result.update, loss });
+            }
+            results.push(result);
+        }
+        Ok(results)
+    }
+
+    fn prefetch_bytes(&self) -> u64 {
+        (self.features.capacity() * size_of::<f32>() + self.labels.capacity() * size_of::<u32>()) as u64
+    }
+}
