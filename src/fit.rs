@@ -10,10 +10,15 @@ use crate::units::Bytes;
 pub fn suggestions(experiment: &Experiment, source: &SourceInfo, limit: u64) -> Vec<String> {
     let mut found = Vec::new();
     for (set, what, changed) in candidates(experiment) {
-        let Ok(step) = step::plan(&changed, source) else { continue };
+        let Ok(step) = step::plan(&changed, source) else {
+            continue;
+        };
         let bytes = step.plan.reserved_bytes();
         if bytes <= limit {
-            found.push(format!("{set}: {what}; needs {} ({bytes} bytes)", Bytes(bytes)));
+            found.push(format!(
+                "{set}: {what}; needs {} ({bytes} bytes)",
+                Bytes(bytes)
+            ));
         }
     }
     found
@@ -33,7 +38,11 @@ fn candidates(experiment: &Experiment) -> Vec<(String, &'static str, Experiment)
         .collect();
     for k in &more {
         let set = format!("--set techniques.accumulate={k}");
-        all.push((set, "the same update from smaller micro-batches", accumulate(experiment, *k)));
+        all.push((
+            set,
+            "the same update from smaller micro-batches",
+            accumulate(experiment, *k),
+        ));
     }
     for kind in [OptimizerKind::Momentum, OptimizerKind::Sgd] {
         if !is_lighter(kind, experiment.train.optimizer.kind) {
@@ -43,10 +52,18 @@ fn candidates(experiment: &Experiment) -> Vec<(String, &'static str, Experiment)
         changed.train.optimizer = Optimizer::new(kind, experiment.train.optimizer.lr);
         let (name, lr) = (kind.name(), experiment.train.optimizer.lr);
         let set = format!("--set 'train.optimizer={{kind=\"{name}\", lr={lr}}}'");
-        all.push((set.clone(), "an optimizer with less state; tune its learning rate", changed.clone()));
+        all.push((
+            set.clone(),
+            "an optimizer with less state; tune its learning rate",
+            changed.clone(),
+        ));
         for k in &more {
             let both = format!("{set} --set techniques.accumulate={k}");
-            all.push((both, "less optimizer state and smaller micro-batches", accumulate(&changed, *k)));
+            all.push((
+                both,
+                "less optimizer state and smaller micro-batches",
+                accumulate(&changed, *k),
+            ));
         }
     }
     for shift in 1..8 {
@@ -56,7 +73,11 @@ fn candidates(experiment: &Experiment) -> Vec<(String, &'static str, Experiment)
         }
         let mut changed = experiment.clone();
         changed.data.batch = batch;
-        all.push((format!("--set data.batch={batch}"), "a smaller batch; the training changes", changed));
+        all.push((
+            format!("--set data.batch={batch}"),
+            "a smaller batch; the training changes",
+            changed,
+        ));
     }
     all
 }
@@ -83,15 +104,27 @@ mod tests {
     #[test]
     fn every_suggestion_fits_and_none_is_made_below_what_is_possible() {
         let (experiment, source) = experiment();
-        let needed = step::plan(&experiment, &source).unwrap().plan.reserved_bytes();
+        let needed = step::plan(&experiment, &source)
+            .unwrap()
+            .plan
+            .reserved_bytes();
         for limit in [needed - 1, needed / 2, needed / 4] {
             let found = suggestions(&experiment, &source, limit);
             assert!(!found.is_empty(), "nothing under {limit}");
             for line in &found {
-                let bytes: u64 = line.rsplit('(').next().unwrap().trim_end_matches(" bytes)").parse().unwrap();
+                let bytes: u64 = line
+                    .rsplit('(')
+                    .next()
+                    .unwrap()
+                    .trim_end_matches(" bytes)")
+                    .parse()
+                    .unwrap();
                 assert!(bytes <= limit, "{line} is above {limit}");
             }
         }
-        assert_eq!(suggestions(&experiment, &source, 1000), Vec::<String>::new());
+        assert_eq!(
+            suggestions(&experiment, &source, 1000),
+            Vec::<String>::new()
+        );
     }
 }

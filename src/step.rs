@@ -41,7 +41,13 @@ pub fn plan(experiment: &Experiment, source: &SourceInfo) -> Result<StepPlan, Gr
     let loss = graph.persistent("loss", &[1], DType::F32, Class::Workspace);
     let hits = graph.persistent("hits", &[1], DType::F32, Class::Workspace);
 
-    let logits = nn::forward(&mut graph, &experiment.model, features, source.classes(), true)?;
+    let logits = nn::forward(
+        &mut graph,
+        &experiment.model,
+        features,
+        source.classes(),
+        true,
+    )?;
     graph.cross_entropy("cross_entropy", logits, labels, loss)?;
     backward(&mut graph)?;
 
@@ -50,9 +56,23 @@ pub fn plan(experiment: &Experiment, source: &SourceInfo) -> Result<StepPlan, Gr
     optimizer::update(&mut graph, &experiment.train.optimizer, norm);
 
     graph.enter(Program::Evaluate, Phase::Forward);
-    let logits = nn::forward(&mut graph, &experiment.model, features, source.classes(), false)?;
+    let logits = nn::forward(
+        &mut graph,
+        &experiment.model,
+        features,
+        source.classes(),
+        false,
+    )?;
     graph.cross_entropy("cross_entropy", logits, labels, loss)?;
     graph.correct("correct", logits, labels, hits)?;
 
-    Ok(StepPlan { plan: Arc::new(Plan::new(graph)), features, labels, loss, hits, norm, micro_rows: rows })
+    Ok(StepPlan {
+        plan: Arc::new(Plan::new(graph)),
+        features,
+        labels,
+        loss,
+        hits,
+        norm,
+        micro_rows: rows,
+    })
 }

@@ -39,7 +39,9 @@ impl fmt::Display for Bytes {
 
 /// A byte count that could not be read.
 #[derive(Debug, thiserror::Error, PartialEq)]
-#[error("\"{text}\" is not a number of bytes; write for example \"8 MiB\", \"512 KiB\", \"1.5 GB\" or a plain 8388608")]
+#[error(
+    "\"{text}\" is not a number of bytes; write for example \"8 MiB\", \"512 KiB\", \"1.5 GB\" or a plain 8388608"
+)]
 pub struct BytesError {
     text: String,
 }
@@ -49,9 +51,13 @@ impl std::str::FromStr for Bytes {
 
     /// Reads `8MiB`, `8 MiB`, `1.5 GB` or plain bytes. KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB powers of 1000.
     fn from_str(text: &str) -> Result<Self, BytesError> {
-        let error = || BytesError { text: text.to_owned() };
+        let error = || BytesError {
+            text: text.to_owned(),
+        };
         let trimmed = text.trim();
-        let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let split = trimmed
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(split);
         let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
             "" | "b" => 1.0,
@@ -80,14 +86,27 @@ mod tests {
 
     #[test]
     fn prints_with_the_unit_a_person_would_choose() {
-        for (bytes, text) in [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (1_048_575, "1.00 MiB"), (8 << 20, "8.00 MiB"), (131 << 30, "131.0 GiB")] {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.00 KiB"),
+            (1_048_575, "1.00 MiB"),
+            (8 << 20, "8.00 MiB"),
+            (131 << 30, "131.0 GiB"),
+        ] {
             assert_eq!(Bytes(bytes).to_string(), text);
         }
     }
 
     #[test]
     fn reads_what_it_prints_and_refuses_bananas() {
-        for (text, bytes) in [("8MiB", 8 << 20), ("8 MiB", 8 << 20), ("1.5 kb", 1500), ("42", 42), ("2 GiB", 2 << 30)] {
+        for (text, bytes) in [
+            ("8MiB", 8 << 20),
+            ("8 MiB", 8 << 20),
+            ("1.5 kb", 1500),
+            ("42", 42),
+            ("2 GiB", 2 << 30),
+        ] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)));
         }
         for text in ["8 bananas", "", "MiB", "-1 MiB", "0", "1e40 TB", "nan"] {

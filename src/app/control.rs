@@ -5,7 +5,7 @@
 
 use crate::engine::EngineChoice;
 use crate::experiment::{Experiment, ExperimentError};
-use crate::train::session::{Command, Session, SessionState, Status};
+use crate::train::{Command, Session, SessionState};
 use serde_json::json;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -59,9 +59,6 @@ impl Control {
 
     /// Trains on, or from the start again where a run has ended.
     pub fn start(&self) {
-        if matches!(self.session.state().status, Status::Done | Status::Failed) {
-            self.session.send(Command::Reset);
-        }
         self.session.send(Command::Start);
     }
 

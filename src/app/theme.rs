@@ -94,7 +94,7 @@ pub(super) fn class_list(by_class: &ByClass) -> String {
 }
 
 /// Gives a picture the words a screen reader says for it.
-pub(super) fn describe(response: &Response, text: impl FnOnce() -> String) {
+pub(super) fn describe(response: &Response, text: impl Fn() -> String) {
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, text()));
 }
 

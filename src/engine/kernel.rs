@@ -58,7 +58,8 @@ impl Params {
     /// Sets an unsigned field. Sizes above `u32::MAX` are refused by the planner long before.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: usize) -> Self {
-        self.0.push((name, Scalar::U32(u32::try_from(value).unwrap_or(u32::MAX))));
+        self.0
+            .push((name, Scalar::U32(u32::try_from(value).unwrap_or(u32::MAX))));
         self
     }
 
@@ -97,11 +98,19 @@ impl Params {
     }
 
     fn find(&self, name: &str) -> Result<Scalar, KernelError> {
-        self.0.iter().find(|(n, _)| *n == name).map(|(_, s)| *s).ok_or_else(|| Self::error(name, "is not set by the launch"))
+        self.0
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, s)| *s)
+            .ok_or_else(|| Self::error(name, "is not set by the launch"))
     }
 
     fn error(param: &str, problem: &'static str) -> KernelError {
-        KernelError::Param { kernel: "(twin)".into(), param: param.into(), problem }
+        KernelError::Param {
+            kernel: "(twin)".into(),
+            param: param.into(),
+            problem,
+        }
     }
 
     /// The bytes of the uniform block, laid out as the WGSL of `kernel` declares it.
@@ -109,21 +118,40 @@ impl Params {
     /// # Errors
     /// [`KernelError::Param`] if a field is missing, unknown or of the other type.
     pub fn bytes(&self, kernel: &Kernel) -> Result<[u8; PARAMS_BYTES], KernelError> {
-        let error = |param: &str, problem| KernelError::Param { kernel: kernel.name.into(), param: param.into(), problem };
-        if let Some((name, _)) = self.0.iter().find(|(n, _)| kernel.params.iter().all(|f| f.name != *n)) {
+        let error = |param: &str, problem| KernelError::Param {
+            kernel: kernel.name.into(),
+            param: param.into(),
+            problem,
+        };
+        if let Some((name, _)) = self
+            .0
+            .iter()
+            .find(|(n, _)| kernel.params.iter().all(|f| f.name != *n))
+        {
             return Err(error(name, "is not a field of the kernel's Params"));
         }
         let mut bytes = [0; PARAMS_BYTES];
         for field in kernel.params {
-            let value = self.0.iter().find(|(n, _)| *n == field.name).map(|(_, s)| *s);
+            let value = self
+                .0
+                .iter()
+                .find(|(n, _)| *n == field.name)
+                .map(|(_, s)| *s);
             let word = match (value, field.is_float) {
                 (Some(Scalar::U32(v)), false) => v.to_le_bytes(),
                 (Some(Scalar::F32(v)), true) => v.to_le_bytes(),
-                (Some(_), _) => return Err(error(field.name, "has the other type in the kernel's Params")),
+                (Some(_), _) => {
+                    return Err(error(
+                        field.name,
+                        "has the other type in the kernel's Params",
+                    ));
+                }
                 (None, _) => return Err(error(field.name, "is not set by the launch")),
             };
             let target = bytes.get_mut(field.offset..field.offset + 4);
-            target.ok_or_else(|| error(field.name, "lies past the end of the uniform block"))?.copy_from_slice(&word);
+            target
+                .ok_or_else(|| error(field.name, "lies past the end of the uniform block"))?
+                .copy_from_slice(&word);
         }
         Ok(bytes)
     }
@@ -212,7 +240,10 @@ include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 /// # Errors
 /// [`KernelError::Unknown`].
 pub fn kernel(name: &str) -> Result<&'static Kernel, KernelError> {
-    KERNELS.iter().find(|k| k.name == name).ok_or_else(|| KernelError::Unknown(name.into()))
+    KERNELS
+        .iter()
+        .find(|k| k.name == name)
+        .ok_or_else(|| KernelError::Unknown(name.into()))
 }
 
 /// Most workgroups WebGPU allows in one dimension of a dispatch.

@@ -73,13 +73,31 @@ impl Ledger {
 
     /// A node is about to run with everything it needs in place.
     pub(super) fn record(&mut self, program: Program, phase: Phase, node: &str) {
-        let moment = Moment { program, phase, node: node.into(), by_class: self.now };
-        if self.peak.as_ref().is_none_or(|p| p.by_class.allocated() < self.now.allocated()) {
-            self.peak = Some(Peak { program, phase, node: node.into(), by_class: self.now });
+        let moment = Moment {
+            program,
+            phase,
+            node: node.into(),
+            by_class: self.now,
+        };
+        if self
+            .peak
+            .as_ref()
+            .is_none_or(|p| p.by_class.allocated() < self.now.allocated())
+        {
+            self.peak = Some(Peak {
+                program,
+                phase,
+                node: node.into(),
+                by_class: self.now,
+            });
         }
         self.peak_by_class = self.peak_by_class.max(&self.now);
         // Programs keep the order of a step whichever ran last.
-        let at = self.moments.iter().position(|m| m.program > program).unwrap_or(self.moments.len());
+        let at = self
+            .moments
+            .iter()
+            .position(|m| m.program > program)
+            .unwrap_or(self.moments.len());
         self.moments.insert(at, moment);
     }
 
@@ -118,12 +136,26 @@ impl fmt::Display for OutOfMemory {
         let asked = Bytes(self.asked_bytes);
         write!(f, "out of memory: {} for \"{}\" ", asked, self.asked_for)?;
         match &self.during {
-            Some((program, phase, node)) => write!(f, "at node \"{node}\" of the {} phase ({})", phase.name(), program.name())?,
+            Some((program, phase, node)) => write!(
+                f,
+                "at node \"{node}\" of the {} phase ({})",
+                phase.name(),
+                program.name()
+            )?,
             None => write!(f, "before the first step")?,
         }
         match self.budget_bytes {
-            Some(budget) => writeln!(f, " does not fit: {} of the budget of {} are taken.", Bytes(self.by_class.reserved()), Bytes(budget))?,
-            None => writeln!(f, " was refused by the device, with {} taken.", Bytes(self.by_class.reserved()))?,
+            Some(budget) => writeln!(
+                f,
+                " does not fit: {} of the budget of {} are taken.",
+                Bytes(self.by_class.reserved()),
+                Bytes(budget)
+            )?,
+            None => writeln!(
+                f,
+                " was refused by the device, with {} taken.",
+                Bytes(self.by_class.reserved())
+            )?,
         }
         writeln!(f, "Taken now, by class:")?;
         for (class, bytes) in self.by_class.iter().filter(|(_, b)| *b > 0) {
@@ -131,10 +163,19 @@ impl fmt::Display for OutOfMemory {
         }
         writeln!(f, "The largest values:")?;
         for (name, class, bytes) in &self.largest {
-            writeln!(f, "  {:<40} {:<16} {:>12}", name, class.name(), Bytes(*bytes))?;
+            writeln!(
+                f,
+                "  {:<40} {:<16} {:>12}",
+                name,
+                class.name(),
+                Bytes(*bytes)
+            )?;
         }
         if self.would_fit.is_empty() {
-            write!(f, "No setting that this version can change on its own would fit; use a narrower model.")?;
+            write!(
+                f,
+                "No setting that this version can change on its own would fit; use a narrower model."
+            )?;
         } else {
             write!(f, "What would fit:")?;
             for line in &self.would_fit {

@@ -1,8 +1,8 @@
 //! The memory of a loaded plan: own buffers, fixtures and slots, with the budget and the ledger. The same code counts
 //! for every engine; what a buffer is, is the allocator's business.
 
-use super::ledger::{Ledger, OutOfMemory};
 use super::EngineError;
+use super::ledger::{Ledger, OutOfMemory};
 use crate::graph::{Class, Phase, Program, ValueId};
 use crate::plan::{Place, Plan, PlannedNode};
 use crate::units::round_to_buffer;
@@ -89,8 +89,19 @@ impl<A: Allocator> Memory<A> {
 
     fn make_resident(&mut self, plan: &Plan) -> Result<(), EngineError> {
         for fixture in &plan.fixtures {
-            let purpose = if fixture.class == Class::Staging { Purpose::Readback } else { Purpose::Uniform };
-            let held = self.create(plan, &fixture.name, fixture.class, fixture.bytes, purpose, None)?;
+            let purpose = if fixture.class == Class::Staging {
+                Purpose::Readback
+            } else {
+                Purpose::Uniform
+            };
+            let held = self.create(
+                plan,
+                &fixture.name,
+                fixture.class,
+                fixture.bytes,
+                purpose,
+                None,
+            )?;
             self.fixtures.insert(fixture.name.clone(), held);
         }
         for value in plan.own_values() {
@@ -109,7 +120,10 @@ impl<A: Allocator> Memory<A> {
             self.ledger.destroyed(held.class, held.bytes);
             self.allocator.destroy(held.buffer);
         }
-        for (buffer, bytes) in std::mem::take(&mut self.slots).into_iter().zip(&self.slot_bytes) {
+        for (buffer, bytes) in std::mem::take(&mut self.slots)
+            .into_iter()
+            .zip(&self.slot_bytes)
+        {
             if let Some(buffer) = buffer {
                 self.ledger.destroyed(Class::Cached, *bytes);
                 self.allocator.destroy(buffer);
@@ -125,10 +139,14 @@ impl<A: Allocator> Memory<A> {
         program: Program,
         mut run: impl FnMut(&Self, &PlannedNode) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let planned = plan.program(program).ok_or_else(|| EngineError::NotLoaded(format!("program {}", program.name())))?;
+        let planned = plan
+            .program(program)
+            .ok_or_else(|| EngineError::NotLoaded(format!("program {}", program.name())))?;
         self.ledger.enter(program);
         for node in &planned.nodes {
-            let result = self.acquire(plan, program, node).and_then(|()| run(self, node));
+            let result = self
+                .acquire(plan, program, node)
+                .and_then(|()| run(self, node));
             if let Err(error) = result {
                 self.release_all();
                 return Err(error);
@@ -140,18 +158,32 @@ impl<A: Allocator> Memory<A> {
         Ok(())
     }
 
-    fn acquire(&mut self, plan: &Plan, program: Program, planned: &PlannedNode) -> Result<(), EngineError> {
+    fn acquire(
+        &mut self,
+        plan: &Plan,
+        program: Program,
+        planned: &PlannedNode,
+    ) -> Result<(), EngineError> {
         let node = &plan.graph[planned.node];
         if let Some(input) = planned.in_place {
             self.release(input);
         }
         for value in &planned.acquires {
-            let Place::Slot(slot) = plan.places[value.0] else { continue };
+            let Place::Slot(slot) = plan.places[value.0] else {
+                continue;
+            };
             let v = &plan.graph[*value];
             if self.slots[slot].is_none() {
                 let during = Some((program, node.phase, node.name.clone()));
                 let bytes = self.slot_bytes[slot];
-                let held = self.create(plan, &v.name, Class::Cached, bytes, Purpose::Storage, during)?;
+                let held = self.create(
+                    plan,
+                    &v.name,
+                    Class::Cached,
+                    bytes,
+                    Purpose::Storage,
+                    during,
+                )?;
                 self.slots[slot] = Some(held.buffer);
             }
             let bytes = plan.pool_bytes(*value);
@@ -182,16 +214,37 @@ impl<A: Allocator> Memory<A> {
             Some(Place::Slot(slot)) => self.slots.get(*slot).and_then(Option::as_ref),
             _ => None,
         };
-        buffer.ok_or_else(|| EngineError::NotLoaded(plan.graph.values.get(root.0).map_or_else(String::new, |v| v.name.clone())))
+        buffer.ok_or_else(|| {
+            EngineError::NotLoaded(
+                plan.graph
+                    .values
+                    .get(root.0)
+                    .map_or_else(String::new, |v| v.name.clone()),
+            )
+        })
     }
 
     pub(super) fn fixture(&self, name: &str) -> Result<&A::Buffer, EngineError> {
-        self.fixtures.get(name).map(|held| &held.buffer).ok_or_else(|| EngineError::NotLoaded(name.into()))
+        self.fixtures
+            .get(name)
+            .map(|held| &held.buffer)
+            .ok_or_else(|| EngineError::NotLoaded(name.into()))
     }
 
     /// A buffer for one readback; give it to [`Memory::destroy_staging`] afterwards.
-    pub(super) fn create_staging(&mut self, plan: &Plan, bytes: u64) -> Result<(A::Buffer, u64), EngineError> {
-        let held = self.create(plan, "readback", Class::Staging, bytes, Purpose::Readback, None)?;
+    pub(super) fn create_staging(
+        &mut self,
+        plan: &Plan,
+        bytes: u64,
+    ) -> Result<(A::Buffer, u64), EngineError> {
+        let held = self.create(
+            plan,
+            "readback",
+            Class::Staging,
+            bytes,
+            Purpose::Readback,
+            None,
+        )?;
         Ok((held.buffer, held.bytes))
     }
 
@@ -210,8 +263,14 @@ impl<A: Allocator> Memory<A> {
         during: Option<(Program, Phase, String)>,
     ) -> Result<Held<A::Buffer>, EngineError> {
         let bytes = round_to_buffer(bytes);
-        let allowed = self.budget.is_none_or(|budget| self.ledger.now().reserved() + bytes <= budget);
-        let buffer = if allowed { self.allocator.create(name, bytes, purpose) } else { None };
+        let allowed = self
+            .budget
+            .is_none_or(|budget| self.ledger.now().reserved() + bytes <= budget);
+        let buffer = if allowed {
+            self.allocator.create(name, bytes, purpose)
+        } else {
+            None
+        };
         let Some(buffer) = buffer else {
             return Err(Box::new(OutOfMemory {
                 asked_for: name.into(),
@@ -225,14 +284,27 @@ impl<A: Allocator> Memory<A> {
             .into());
         };
         self.ledger.created(class, bytes);
-        Ok(Held { buffer, class, bytes })
+        Ok(Held {
+            buffer,
+            class,
+            bytes,
+        })
     }
 
     /// The ten largest values alive.
     fn largest(&self, plan: &Plan) -> Vec<(String, Class, u64)> {
-        let own = self.own.iter().map(|(v, held)| (plan.graph[*v].name.clone(), held.class, held.bytes));
-        let taken = self.taken.iter().map(|(v, (class, bytes))| (plan.graph[*v].name.clone(), *class, *bytes));
-        let fixtures = self.fixtures.iter().map(|(name, held)| (name.clone(), held.class, held.bytes));
+        let own = self
+            .own
+            .iter()
+            .map(|(v, held)| (plan.graph[*v].name.clone(), held.class, held.bytes));
+        let taken = self
+            .taken
+            .iter()
+            .map(|(v, (class, bytes))| (plan.graph[*v].name.clone(), *class, *bytes));
+        let fixtures = self
+            .fixtures
+            .iter()
+            .map(|(name, held)| (name.clone(), held.class, held.bytes));
         let mut all: Vec<_> = own.chain(taken).chain(fixtures).collect();
         all.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
         all.truncate(10);

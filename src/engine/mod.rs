@@ -56,7 +56,9 @@ pub struct EngineInfo {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// There is no adapter that can compute.
-    #[error("no usable graphics adapter: {reason}. Use --engine cpu, or install a driver (on Linux without a graphics card: mesa-vulkan-drivers)")]
+    #[error(
+        "no usable graphics adapter: {reason}. Use --engine cpu, or install a driver (on Linux without a graphics card: mesa-vulkan-drivers)"
+    )]
     NoAdapter {
         /// What was tried.
         reason: String,
@@ -68,13 +70,17 @@ pub enum EngineError {
     #[error(transparent)]
     Limit(#[from] LimitError),
     /// The device is gone: a driver reset, a sleep, an unplugged card.
-    #[error("the graphics device was lost ({reason}); the weights on it are gone. Start again; if it happens again, use a smaller batch or --engine cpu")]
+    #[error(
+        "the graphics device was lost ({reason}); the weights on it are gone. Start again; if it happens again, use a smaller batch or --engine cpu"
+    )]
     DeviceLost {
         /// What the driver said.
         reason: String,
     },
     /// The device did not answer in time.
-    #[error("the graphics device did not answer within {seconds} seconds; its driver may be stuck. Start again with a smaller batch, or use --engine cpu")]
+    #[error(
+        "the graphics device did not answer within {seconds} seconds; its driver may be stuck. Start again with a smaller batch, or use --engine cpu"
+    )]
     Timeout {
         /// How long was waited.
         seconds: u64,
@@ -133,7 +139,11 @@ pub trait Engine {
     ///
     /// # Errors
     /// [`EngineError::DeviceLost`], [`EngineError::Timeout`].
-    fn request<'a>(&'a mut self, tag: u64, values: &'a [ValueId]) -> Local<'a, Result<Vec<Readback>, EngineError>>;
+    fn request<'a>(
+        &'a mut self,
+        tag: u64,
+        values: &'a [ValueId],
+    ) -> Local<'a, Result<Vec<Readback>, EngineError>>;
 
     /// Waits for all results still in flight.
     ///
@@ -165,7 +175,9 @@ pub async fn open(choice: EngineChoice) -> Result<(Box<dyn Engine>, Option<Strin
         EngineChoice::Auto => match gpu::GpuEngine::open().await {
             Ok(engine) => Ok((Box::new(engine), None)),
             Err(EngineError::NoAdapter { reason }) => {
-                let notice = format!("No usable graphics adapter ({reason}): training runs on the CPU engine, which computes the same numbers with plain loops.");
+                let notice = format!(
+                    "No usable graphics adapter ({reason}): training runs on the CPU engine, which computes the same numbers with plain loops."
+                );
                 Ok((Box::new(cpu::CpuEngine::new()), Some(notice)))
             }
             Err(error) => Err(error),

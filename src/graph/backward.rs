@@ -1,6 +1,8 @@
 //! Reverse-mode differentiation: adds to a graph the nodes that compute the gradient of every parameter.
 
-use super::{Accumulate, Axis, Class, Graph, GraphError, Node, Op, Phase, Program, ValueId, matrix};
+use super::{
+    Accumulate, Axis, Class, Graph, GraphError, Node, Op, Phase, Program, ValueId, matrix,
+};
 use crate::dtype::DType;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Errors
 /// [`GraphError::NoGradient`] if a parameter is reached only through an operation that has none.
 pub fn backward(graph: &mut Graph) -> Result<(), GraphError> {
-    let forward: Vec<Node> = graph.program(Program::Accumulate).map(|(_, n)| n.clone()).collect();
+    let forward: Vec<Node> = graph
+        .program(Program::Accumulate)
+        .map(|(_, n)| n.clone())
+        .collect();
     graph.enter(Program::Accumulate, Phase::Backward);
     for index in 0..graph.parameters.len() {
         let value = &graph[graph.parameters[index].value];
@@ -44,7 +49,12 @@ impl<'g> Pass<'g> {
                 needs.extend(node.writes.iter().copied());
             }
         }
-        Self { graph, needs, gradients: BTreeMap::new(), written: BTreeSet::new() }
+        Self {
+            graph,
+            needs,
+            gradients: BTreeMap::new(),
+            written: BTreeSet::new(),
+        }
     }
 
     fn node(&mut self, node: &Node) -> Result<(), GraphError> {
@@ -53,7 +63,11 @@ impl<'g> Pass<'g> {
         }
         if node.op == Op::CrossEntropy {
             let (logits, labels, lse) = (node.reads[0], node.reads[1], node.writes[1]);
-            let d = self.graph.map(&d(self.graph, logits), Op::CrossEntropyGrad, &[logits, labels, lse])?;
+            let d = self.graph.map(
+                &d(self.graph, logits),
+                Op::CrossEntropyGrad,
+                &[logits, labels, lse],
+            )?;
             return self.give(logits, d);
         }
         let Some(dy) = self.gradients.get(&node.writes[0]).copied() else {
@@ -63,7 +77,9 @@ impl<'g> Pass<'g> {
         let x = node.reads[0];
         let dx_name = d(self.graph, x);
         match &node.op {
-            Op::Matmul { trans_a, trans_b, .. } => self.matmul(node, dy, *trans_a, *trans_b),
+            Op::Matmul {
+                trans_a, trans_b, ..
+            } => self.matmul(node, dy, *trans_a, *trans_b),
             Op::Bias => {
                 let b = node.reads[1];
                 if self.needs.contains(&b) {
@@ -74,7 +90,9 @@ impl<'g> Pass<'g> {
             }
             Op::Relu => self.map_into(x, &dx_name, Op::ReluGrad, &[dy, node.writes[0]]),
             Op::Gelu { tanh } => self.map_into(x, &dx_name, Op::GeluGrad { tanh: *tanh }, &[dy, x]),
-            Op::Dropout { .. } | Op::Scale { .. } => self.map_into(x, &dx_name, node.op.clone(), &[dy]),
+            Op::Dropout { .. } | Op::Scale { .. } => {
+                self.map_into(x, &dx_name, node.op.clone(), &[dy])
+            }
             Op::Add => {
                 self.give(x, dy)?;
                 self.give(node.reads[1], dy)
@@ -86,8 +104,13 @@ impl<'g> Pass<'g> {
             }
             Op::Reduce { axis, factor, .. } => {
                 let shape = self.graph[x].shape.clone();
-                let op = Op::Broadcast { axis: *axis, factor: *factor };
-                let dx = self.graph.push_node(&dx_name, op, &[dy], &shape, DType::F32)?;
+                let op = Op::Broadcast {
+                    axis: *axis,
+                    factor: *factor,
+                };
+                let dx = self
+                    .graph
+                    .push_node(&dx_name, op, &[dy], &shape, DType::F32)?;
                 self.give(x, dx)
             }
             Op::Broadcast { axis, factor } => {
@@ -96,20 +119,46 @@ impl<'g> Pass<'g> {
             }
             Op::Cast { from, to } => {
                 let shape = self.graph[x].shape.clone();
-                let op = Op::Cast { from: *to, to: *from };
+                let op = Op::Cast {
+                    from: *to,
+                    to: *from,
+                };
                 let dx = self.graph.push_node(&dx_name, op, &[dy], &shape, *from)?;
                 self.give(x, dx)
             }
-            _ => Err(GraphError::NoGradient { op: node.op.name(), node: node.name.clone() }),
+            _ => Err(GraphError::NoGradient {
+                op: node.op.name(),
+                node: node.name.clone(),
+            }),
         }
     }
 
     /// For C = A·B: dA = dC·Bᵀ and dB = Aᵀ·dC, with the transposes of A and B moved to where they cost nothing.
-    fn matmul(&mut self, node: &Node, dc: ValueId, trans_a: bool, trans_b: bool) -> Result<(), GraphError> {
+    fn matmul(
+        &mut self,
+        node: &Node,
+        dc: ValueId,
+        trans_a: bool,
+        trans_b: bool,
+    ) -> Result<(), GraphError> {
         let (a, b) = (node.reads[0], node.reads[1]);
         let sides = [
-            (a, if trans_a { (b, dc, trans_b, true) } else { (dc, b, false, !trans_b) }),
-            (b, if trans_b { (dc, a, true, trans_a) } else { (a, dc, !trans_a, false) }),
+            (
+                a,
+                if trans_a {
+                    (b, dc, trans_b, true)
+                } else {
+                    (dc, b, false, !trans_b)
+                },
+            ),
+            (
+                b,
+                if trans_b {
+                    (dc, a, true, trans_a)
+                } else {
+                    (a, dc, !trans_a, false)
+                },
+            ),
         ];
         for (target, (left, right, trans_a, trans_b)) in sides {
             if !self.needs.contains(&target) {
@@ -117,40 +166,82 @@ impl<'g> Pass<'g> {
             }
             let name = d(self.graph, target);
             if let Some((gradient, accumulate)) = self.parameter_target(target) {
-                let op = Op::Matmul { trans_a, trans_b, accumulate };
+                let op = Op::Matmul {
+                    trans_a,
+                    trans_b,
+                    accumulate,
+                };
                 self.graph.push(&name, op, &[left, right], &[gradient]);
             } else {
                 let shape = self.graph[target].shape.clone();
-                let op = Op::Matmul { trans_a, trans_b, accumulate: Accumulate::Overwrite };
-                let dx = self.graph.push_node(&name, op, &[left, right], &shape, DType::F32)?;
+                let op = Op::Matmul {
+                    trans_a,
+                    trans_b,
+                    accumulate: Accumulate::Overwrite,
+                };
+                let dx = self
+                    .graph
+                    .push_node(&name, op, &[left, right], &shape, DType::F32)?;
                 self.give(target, dx)?;
             }
         }
         Ok(())
     }
 
-    fn map_into(&mut self, x: ValueId, name: &str, op: Op, reads: &[ValueId]) -> Result<(), GraphError> {
+    fn map_into(
+        &mut self,
+        x: ValueId,
+        name: &str,
+        op: Op,
+        reads: &[ValueId],
+    ) -> Result<(), GraphError> {
         let dx = self.graph.map(name, op, reads)?;
         self.give(x, dx)
     }
 
     /// Gives `target` the sum of `dy` over `axis`; straight into the gradient where `target` is a parameter.
-    fn reduce_into(&mut self, target: ValueId, dy: ValueId, axis: Axis, factor: f32, shape: &[usize]) -> Result<(), GraphError> {
+    fn reduce_into(
+        &mut self,
+        target: ValueId,
+        dy: ValueId,
+        axis: Axis,
+        factor: f32,
+        shape: &[usize],
+    ) -> Result<(), GraphError> {
         let name = d(self.graph, target);
         if let Some((gradient, accumulate)) = self.parameter_target(target) {
-            let op = Op::Reduce { axis, factor, per_sample: false, accumulate };
+            let op = Op::Reduce {
+                axis,
+                factor,
+                per_sample: false,
+                accumulate,
+            };
             self.graph.push(&name, op, &[dy], &[gradient]);
             return Ok(());
         }
-        let op = Op::Reduce { axis, factor, per_sample: false, accumulate: Accumulate::Overwrite };
+        let op = Op::Reduce {
+            axis,
+            factor,
+            per_sample: false,
+            accumulate: Accumulate::Overwrite,
+        };
         let dx = self.graph.push_node(&name, op, &[dy], shape, DType::F32)?;
         self.give(target, dx)
     }
 
     /// Where the next contribution to a parameter's gradient goes, and whether it is the first of this pass.
     fn parameter_target(&mut self, target: ValueId) -> Option<(ValueId, Accumulate)> {
-        let gradient = self.graph.parameters.iter().find(|p| p.value == target)?.gradient?;
-        let accumulate = if self.written.insert(target) { Accumulate::OverWindow } else { Accumulate::Always };
+        let gradient = self
+            .graph
+            .parameters
+            .iter()
+            .find(|p| p.value == target)?
+            .gradient?;
+        let accumulate = if self.written.insert(target) {
+            Accumulate::OverWindow
+        } else {
+            Accumulate::Always
+        };
         Some((gradient, accumulate))
     }
 
@@ -162,13 +253,19 @@ impl<'g> Pass<'g> {
         if self.parameter_target_exists(target) {
             // A sum over an axis of length 1 is a copy that can add: no kernel of its own is needed.
             let (rows, cols) = matrix(&self.graph[contribution].shape, false);
-            let column = self.graph.reshape(&format!("{}.column", d(self.graph, target)), contribution, &[rows * cols, 1])?;
+            let column = self.graph.reshape(
+                &format!("{}.column", d(self.graph, target)),
+                contribution,
+                &[rows * cols, 1],
+            )?;
             let shape = [rows * cols];
             return self.reduce_into(target, column, Axis::Cols, 1.0, &shape);
         }
         let sum = match self.gradients.get(&target).copied() {
             None => contribution,
-            Some(earlier) => self.graph.add(&d(self.graph, target), earlier, contribution)?,
+            Some(earlier) => self
+                .graph
+                .add(&d(self.graph, target), earlier, contribution)?,
         };
         self.gradients.insert(target, sum);
         Ok(())

@@ -1,6 +1,9 @@
 //! Builder methods of the graph: each checks shapes, adds a node and gives back its output.
 
-use super::{Accumulate, Axis, Class, Graph, GraphError, Init, Node, Op, Parameter, Phase, Program, Value, ValueId, matrix};
+use super::{
+    Accumulate, Axis, Class, Graph, GraphError, Init, Node, Op, Parameter, Phase, Program, Value,
+    ValueId, matrix,
+};
 use crate::dtype::DType;
 
 impl Default for Graph {
@@ -34,9 +37,22 @@ impl Graph {
     }
 
     /// A value that keeps its bytes from step to step. A second call with the same name gives the same value.
-    pub fn persistent(&mut self, name: &str, shape: &[usize], dtype: DType, class: Class) -> ValueId {
+    pub fn persistent(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        dtype: DType,
+        class: Class,
+    ) -> ValueId {
         self.find(name).unwrap_or_else(|| {
-            self.push_value(Value { name: name.into(), shape: shape.into(), dtype, class, persistent: true, init: None })
+            self.push_value(Value {
+                name: name.into(),
+                shape: shape.into(),
+                dtype,
+                class,
+                persistent: true,
+                init: None,
+            })
         })
     }
 
@@ -45,7 +61,12 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError::Shapes`] if the name is taken by a parameter of another shape.
-    pub fn parameter(&mut self, name: &str, shape: &[usize], init: Init) -> Result<ValueId, GraphError> {
+    pub fn parameter(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        init: Init,
+    ) -> Result<ValueId, GraphError> {
         if let Some(value) = self.find(name) {
             if self[value].shape != shape {
                 let rule = "a parameter that is used twice has one shape";
@@ -63,7 +84,10 @@ impl Graph {
         };
         self.check_size(&value)?;
         let value = self.push_value(value);
-        self.parameters.push(Parameter { value, gradient: None });
+        self.parameters.push(Parameter {
+            value,
+            gradient: None,
+        });
         Ok(value)
     }
 
@@ -71,11 +95,19 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError::Shapes`] if the inner lengths differ.
-    pub fn matmul(&mut self, name: &str, a: ValueId, b: ValueId, trans_a: bool, trans_b: bool) -> Result<ValueId, GraphError> {
+    pub fn matmul(
+        &mut self,
+        name: &str,
+        a: ValueId,
+        b: ValueId,
+        trans_a: bool,
+        trans_b: bool,
+    ) -> Result<ValueId, GraphError> {
         let (m, k) = matrix(&self[a].shape, trans_a);
         let (k_b, n) = matrix(&self[b].shape, trans_b);
         if k != k_b || self[b].shape.len() != 2 {
-            let rule = "the inner lengths of a matrix product are equal, and the right side is a matrix";
+            let rule =
+                "the inner lengths of a matrix product are equal, and the right side is a matrix";
             return Err(self.shapes("matmul", name, &self[a].shape, &self[b].shape, rule));
         }
         let mut shape = self[a].shape.clone();
@@ -84,7 +116,11 @@ impl Graph {
         } else if let Some(last) = shape.last_mut() {
             *last = n;
         }
-        let op = Op::Matmul { trans_a, trans_b, accumulate: Accumulate::Overwrite };
+        let op = Op::Matmul {
+            trans_a,
+            trans_b,
+            accumulate: Accumulate::Overwrite,
+        };
         self.push_node(name, op, &[a, b], &shape, DType::F32)
     }
 
@@ -134,7 +170,13 @@ impl Graph {
     /// [`GraphError::Shapes`] if the shapes differ.
     pub fn add(&mut self, name: &str, a: ValueId, b: ValueId) -> Result<ValueId, GraphError> {
         if self[a].shape != self[b].shape {
-            return Err(self.shapes("add", name, &self[a].shape, &self[b].shape, "a sum needs two equal shapes"));
+            return Err(self.shapes(
+                "add",
+                name,
+                &self[a].shape,
+                &self[b].shape,
+                "a sum needs two equal shapes",
+            ));
         }
         self.map(name, Op::Add, &[a, b])
     }
@@ -151,9 +193,20 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError::Shapes`] if the number of elements differs.
-    pub fn reshape(&mut self, name: &str, x: ValueId, shape: &[usize]) -> Result<ValueId, GraphError> {
+    pub fn reshape(
+        &mut self,
+        name: &str,
+        x: ValueId,
+        shape: &[usize],
+    ) -> Result<ValueId, GraphError> {
         if shape.iter().try_fold(1usize, |n, l| n.checked_mul(*l)) != Some(self[x].elements()) {
-            return Err(self.shapes("reshape", name, &self[x].shape, shape, "both shapes have the same number of elements"));
+            return Err(self.shapes(
+                "reshape",
+                name,
+                &self[x].shape,
+                shape,
+                "both shapes have the same number of elements",
+            ));
         }
         self.push_node(name, Op::Reshape, &[x], shape, self[x].dtype)
     }
@@ -162,14 +215,25 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError::TooLarge`].
-    pub fn reduce(&mut self, name: &str, x: ValueId, axis: Axis, factor: f32) -> Result<ValueId, GraphError> {
+    pub fn reduce(
+        &mut self,
+        name: &str,
+        x: ValueId,
+        axis: Axis,
+        factor: f32,
+    ) -> Result<ValueId, GraphError> {
         let (rows, cols) = matrix(&self[x].shape, false);
         let shape = [match axis {
             Axis::Rows => cols,
             Axis::Cols => rows,
             Axis::All => 1,
         }];
-        let op = Op::Reduce { axis, factor, per_sample: false, accumulate: Accumulate::Overwrite };
+        let op = Op::Reduce {
+            axis,
+            factor,
+            per_sample: false,
+            accumulate: Accumulate::Overwrite,
+        };
         self.push_node(name, op, &[x], &shape, DType::F32)
     }
 
@@ -188,19 +252,42 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError::Shapes`] if there is not one label per row.
-    pub fn cross_entropy(&mut self, name: &str, logits: ValueId, labels: ValueId, loss: ValueId) -> Result<(), GraphError> {
+    pub fn cross_entropy(
+        &mut self,
+        name: &str,
+        logits: ValueId,
+        labels: ValueId,
+        loss: ValueId,
+    ) -> Result<(), GraphError> {
         let (rows, _) = matrix(&self[logits].shape, false);
         if self[labels].shape != [rows] {
             let rule = "there is one label per row of logits";
-            return Err(self.shapes("cross_entropy", name, &self[logits].shape, &self[labels].shape, rule));
+            return Err(self.shapes(
+                "cross_entropy",
+                name,
+                &self[logits].shape,
+                &self[labels].shape,
+                rule,
+            ));
         }
-        let row_loss = self.push_node(name, Op::CrossEntropy, &[logits, labels], &[rows], DType::F32)?;
+        let row_loss = self.push_node(
+            name,
+            Op::CrossEntropy,
+            &[logits, labels],
+            &[rows],
+            DType::F32,
+        )?;
         let lse = self.transient(&format!("{name}.log_sum_exp"), &[rows], DType::F32)?;
         if let Some(node) = self.nodes.last_mut() {
             node.writes.push(lse);
         }
         let accumulate = Accumulate::OverWindow;
-        let op = Op::Reduce { axis: Axis::All, factor: 1.0, per_sample: true, accumulate };
+        let op = Op::Reduce {
+            axis: Axis::All,
+            factor: 1.0,
+            per_sample: true,
+            accumulate,
+        };
         self.push(&format!("{name}.mean"), op, &[row_loss], &[loss]);
         Ok(())
     }
@@ -210,15 +297,32 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError::Shapes`] if there is not one label per row.
-    pub fn correct(&mut self, name: &str, logits: ValueId, labels: ValueId, hits: ValueId) -> Result<(), GraphError> {
+    pub fn correct(
+        &mut self,
+        name: &str,
+        logits: ValueId,
+        labels: ValueId,
+        hits: ValueId,
+    ) -> Result<(), GraphError> {
         let (rows, _) = matrix(&self[logits].shape, false);
         if self[labels].shape != [rows] {
             let rule = "there is one label per row of logits";
-            return Err(self.shapes("correct", name, &self[logits].shape, &self[labels].shape, rule));
+            return Err(self.shapes(
+                "correct",
+                name,
+                &self[logits].shape,
+                &self[labels].shape,
+                rule,
+            ));
         }
         let row_hits = self.push_node(name, Op::Correct, &[logits, labels], &[rows], DType::F32)?;
         let accumulate = Accumulate::OverWindow;
-        let op = Op::Reduce { axis: Axis::All, factor: 1.0, per_sample: false, accumulate };
+        let op = Op::Reduce {
+            axis: Axis::All,
+            factor: 1.0,
+            per_sample: false,
+            accumulate,
+        };
         self.push(&format!("{name}.sum"), op, &[row_hits], &[hits]);
         Ok(())
     }
@@ -227,7 +331,12 @@ impl Graph {
     ///
     /// # Errors
     /// [`GraphError::TooLarge`].
-    pub fn transient(&mut self, name: &str, shape: &[usize], dtype: DType) -> Result<ValueId, GraphError> {
+    pub fn transient(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        dtype: DType,
+    ) -> Result<ValueId, GraphError> {
         let mut name = name.to_owned();
         if self.program == Program::Evaluate {
             name.insert_str(0, "evaluate.");
@@ -239,7 +348,14 @@ impl Graph {
             copies += 1;
             name = format!("{base}#{copies}");
         }
-        let value = Value { name, shape: shape.into(), dtype, class: Class::Workspace, persistent: false, init: None };
+        let value = Value {
+            name,
+            shape: shape.into(),
+            dtype,
+            class: Class::Workspace,
+            persistent: false,
+            init: None,
+        };
         self.check_size(&value)?;
         Ok(self.push_value(value))
     }
@@ -257,7 +373,12 @@ impl Graph {
     }
 
     /// A node whose output has the shape and format of its first input.
-    pub(super) fn map(&mut self, name: &str, op: Op, reads: &[ValueId]) -> Result<ValueId, GraphError> {
+    pub(super) fn map(
+        &mut self,
+        name: &str,
+        op: Op,
+        reads: &[ValueId],
+    ) -> Result<ValueId, GraphError> {
         let Value { shape, dtype, .. } = &self[reads[0]];
         let (shape, dtype) = (shape.clone(), *dtype);
         self.push_node(name, op, reads, &shape, dtype)
@@ -282,14 +403,33 @@ impl Graph {
     }
 
     fn check_size(&self, value: &Value) -> Result<(), GraphError> {
-        let elements = value.shape.iter().try_fold(1u64, |n, length| n.checked_mul(*length as u64));
+        let elements = value
+            .shape
+            .iter()
+            .try_fold(1u64, |n, length| n.checked_mul(*length as u64));
         match elements {
             Some(n) if n <= u64::from(u32::MAX) => Ok(()),
-            _ => Err(GraphError::TooLarge { name: value.name.clone(), shape: value.shape.clone() }),
+            _ => Err(GraphError::TooLarge {
+                name: value.name.clone(),
+                shape: value.shape.clone(),
+            }),
         }
     }
 
-    fn shapes(&self, op: &'static str, node: &str, left: &[usize], right: &[usize], rule: &'static str) -> GraphError {
-        GraphError::Shapes { op, node: node.into(), left: left.into(), right: right.into(), rule }
+    fn shapes(
+        &self,
+        op: &'static str,
+        node: &str,
+        left: &[usize],
+        right: &[usize],
+        rule: &'static str,
+    ) -> GraphError {
+        GraphError::Shapes {
+            op,
+            node: node.into(),
+            left: left.into(),
+            right: right.into(),
+            rule,
+        }
     }
 }

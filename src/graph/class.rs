@@ -65,9 +65,13 @@ impl Class {
             Self::Weights => "The parameters of the network.",
             Self::MasterWeights => "An F32 copy of weights that are stored in half precision.",
             Self::Gradients => "The derivative of the loss by each parameter.",
-            Self::OptimizerState => "What the optimizer remembers between updates; Adam keeps two numbers per weight.",
+            Self::OptimizerState => {
+                "What the optimizer remembers between updates; Adam keeps two numbers per weight."
+            }
             Self::Activations => "Results of the forward pass that the backward pass reads again.",
-            Self::Workspace => "Values that live only for a moment inside a step, and the numbers each launch needs.",
+            Self::Workspace => {
+                "Values that live only for a moment inside a step, and the numbers each launch needs."
+            }
             Self::Data => "The batch of samples and labels.",
             Self::Sparsity => "Masks and indices of pruned weights.",
             Self::Staging => "Small buffers through which the loss comes back to the host.",
@@ -99,7 +103,13 @@ impl ByClass {
     /// Takes from one class. Taking more than there is would be a defect of the ledger; it stops at 0 in release
     /// builds, where the tests that compare every node with the plan would show it.
     pub fn sub(&mut self, class: Class, bytes: u64) {
-        debug_assert!(self.0[class as usize] >= bytes, "{} bytes of {} taken, {} there", bytes, class.name(), self.get(class));
+        debug_assert!(
+            self.0[class as usize] >= bytes,
+            "{} bytes of {} taken, {} there",
+            bytes,
+            class.name(),
+            self.get(class)
+        );
         self.0[class as usize] = self.0[class as usize].saturating_sub(bytes);
     }
 
@@ -145,7 +155,9 @@ impl<'de> Deserialize<'de> for ByClass {
         let mut by_class = Self::default();
         for (name, bytes) in map {
             let class = CLASSES.into_iter().find(|c| c.name() == name);
-            let class = class.ok_or_else(|| serde::de::Error::custom(format!("unknown memory class \"{name}\"")))?;
+            let class = class.ok_or_else(|| {
+                serde::de::Error::custom(format!("unknown memory class \"{name}\""))
+            })?;
             by_class.set(class, bytes);
         }
         Ok(by_class)

@@ -157,7 +157,9 @@ pub enum GraphError {
         rule: &'static str,
     },
     /// A shape has more elements than can be addressed.
-    #[error("\"{name}\": the shape {shape:?} has more elements than a kernel can address (4294967295)")]
+    #[error(
+        "\"{name}\": the shape {shape:?} has more elements than a kernel can address (4294967295)"
+    )]
     TooLarge {
         /// Value.
         name: String,
@@ -191,12 +193,19 @@ pub struct Graph {
 impl Graph {
     /// Number of trainable numbers, each counted once however often it is used.
     pub fn n_params(&self) -> usize {
-        self.parameters.iter().map(|p| self[p.value].elements()).sum()
+        self.parameters
+            .iter()
+            .map(|p| self[p.value].elements())
+            .sum()
     }
 
     /// Nodes of one program in order.
     pub fn program(&self, program: Program) -> impl Iterator<Item = (NodeId, &Node)> {
-        self.nodes.iter().enumerate().filter(move |(_, n)| n.program == program).map(|(i, n)| (NodeId(i), n))
+        self.nodes
+            .iter()
+            .enumerate()
+            .filter(move |(_, n)| n.program == program)
+            .map(|(i, n)| (NodeId(i), n))
     }
 
     /// Finds a value by name.
@@ -235,5 +244,9 @@ impl std::ops::Index<NodeId> for Graph {
 pub fn matrix(shape: &[usize], transposed: bool) -> (usize, usize) {
     let cols = shape.last().copied().unwrap_or(1);
     let rows = shape.iter().rev().skip(1).product();
-    if transposed { (cols, rows) } else { (rows, cols) }
+    if transposed {
+        (cols, rows)
+    } else {
+        (rows, cols)
+    }
 }

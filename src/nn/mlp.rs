@@ -31,10 +31,20 @@ pub(super) fn forward(
 /// `x · W + b` with W [in, out]. Weights start uniform with the variance `gain / (3 in)`: gain 6 keeps the signal's size
 /// through layers that zero half of it (He et al. 2015, arXiv:1502.01852); the head starts smaller, so that the first
 /// loss is near that of an even guess.
-fn linear(graph: &mut Graph, name: &str, x: ValueId, out: usize, gain: f32) -> Result<ValueId, GraphError> {
+fn linear(
+    graph: &mut Graph,
+    name: &str,
+    x: ValueId,
+    out: usize,
+    gain: f32,
+) -> Result<ValueId, GraphError> {
     let (_, fan_in) = matrix(&graph[x].shape, false);
     let bound = (gain / fan_in as f32).sqrt();
-    let weight = graph.parameter(&format!("{name}.weight"), &[fan_in, out], Init::Uniform { bound })?;
+    let weight = graph.parameter(
+        &format!("{name}.weight"),
+        &[fan_in, out],
+        Init::Uniform { bound },
+    )?;
     let bias = graph.parameter(&format!("{name}.bias"), &[out], Init::Zeros)?;
     let product = graph.matmul(&format!("{name}.matmul"), x, weight, false, false)?;
     graph.bias(&format!("{name}.add_bias"), product, bias)

@@ -20,7 +20,9 @@ pub struct Cut {
 
 /// The launches of a node: none for a reshape, one for most, several for a matrix product that is too long for one.
 pub fn cuts(graph: &Graph, node: &Node) -> Vec<Cut> {
-    let Some(output) = node.writes.first() else { return Vec::new() };
+    let Some(output) = node.writes.first() else {
+        return Vec::new();
+    };
     let (rows, _) = matrix(&graph[*output].shape, false);
     match node.op {
         Op::Reshape => Vec::new(),
@@ -28,7 +30,13 @@ pub fn cuts(graph: &Graph, node: &Node) -> Vec<Cut> {
             let per_row = graph.multiply_adds(node) / (rows as u64).max(1);
             let fitting = (LAUNCH_MULTIPLY_ADDS / per_row.max(1)) as usize / ROW_TILE * ROW_TILE;
             let step = fitting.max(ROW_TILE);
-            (0..rows.max(1)).step_by(step).map(|row0| Cut { row0, rows: step.min(rows - row0) }).collect()
+            (0..rows.max(1))
+                .step_by(step)
+                .map(|row0| Cut {
+                    row0,
+                    rows: step.min(rows - row0),
+                })
+                .collect()
         }
         _ => vec![Cut { row0: 0, rows }],
     }

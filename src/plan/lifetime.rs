@@ -31,7 +31,11 @@ pub(super) fn classify(graph: &mut Graph, roots: &[ValueId]) {
         for value in node.writes.iter().filter(|_| node.phase == Phase::Forward) {
             made_in_forward[roots[value.0].0] = true;
         }
-        for value in node.reads.iter().filter(|_| node.phase == Phase::Backward && node.op != Op::Reshape) {
+        for value in node
+            .reads
+            .iter()
+            .filter(|_| node.phase == Phase::Backward && node.op != Op::Reshape)
+        {
             read_in_backward[roots[value.0].0] = true;
         }
     }
@@ -39,7 +43,11 @@ pub(super) fn classify(graph: &mut Graph, roots: &[ValueId]) {
         let root = roots[index].0;
         if !graph.values[index].persistent && !graph.values[root].persistent {
             let kept = made_in_forward[root] && read_in_backward[root];
-            graph.values[index].class = if kept { Class::Activations } else { Class::Workspace };
+            graph.values[index].class = if kept {
+                Class::Activations
+            } else {
+                Class::Workspace
+            };
         }
     }
 }
@@ -50,13 +58,22 @@ pub fn lifetimes(graph: &Graph, program: Program) -> BTreeMap<ValueId, Lifetime>
     lifetimes_of(graph, &aliases(graph), &nodes)
 }
 
-pub(super) fn lifetimes_of(graph: &Graph, roots: &[ValueId], nodes: &[&Node]) -> BTreeMap<ValueId, Lifetime> {
+pub(super) fn lifetimes_of(
+    graph: &Graph,
+    roots: &[ValueId],
+    nodes: &[&Node],
+) -> BTreeMap<ValueId, Lifetime> {
     let mut all = BTreeMap::new();
     for (index, node) in nodes.iter().enumerate() {
         for value in node.reads.iter().chain(&node.writes) {
             let root = roots[value.0];
             if !graph[root].persistent {
-                all.entry(root).or_insert(Lifetime { first: index, last: index }).last = index;
+                all.entry(root)
+                    .or_insert(Lifetime {
+                        first: index,
+                        last: index,
+                    })
+                    .last = index;
             }
         }
     }

@@ -14,7 +14,10 @@ pub struct DeviceLimits {
 
 impl DeviceLimits {
     /// What every WebGPU device offers.
-    pub const BASELINE: Self = Self { max_binding_bytes: 128 << 20, max_buffer_bytes: 256 << 20 };
+    pub const BASELINE: Self = Self {
+        max_binding_bytes: 128 << 20,
+        max_buffer_bytes: 256 << 20,
+    };
 }
 
 /// A value of the plan is too large for the device.
@@ -41,9 +44,11 @@ impl Plan {
         let limit = limits.max_binding_bytes.min(limits.max_buffer_bytes);
         let largest = self.graph.values.iter().max_by_key(|v| v.bytes());
         match largest {
-            Some(value) if value.bytes() > limit => {
-                Err(LimitError { name: value.name.clone(), bytes: value.bytes(), limit })
-            }
+            Some(value) if value.bytes() > limit => Err(LimitError {
+                name: value.name.clone(),
+                bytes: value.bytes(),
+                limit,
+            }),
             _ => Ok(()),
         }
     }

@@ -106,12 +106,21 @@ impl Plan {
         let aliases = lifetime::aliases(&graph);
         lifetime::classify(&mut graph, &aliases);
         let mut slots = slots::Slots::new(&graph, &aliases);
-        let mut programs: Vec<PlannedProgram> =
-            PROGRAMS.into_iter().map(|program| slots.place(&graph, program)).filter(|p| !p.nodes.is_empty()).collect();
+        let mut programs: Vec<PlannedProgram> = PROGRAMS
+            .into_iter()
+            .map(|program| slots.place(&graph, program))
+            .filter(|p| !p.nodes.is_empty())
+            .collect();
         let (places, slot_bytes) = slots.finish();
         let fixtures = fixtures(&programs);
         timeline::fill(&graph, &places, &slot_bytes, &fixtures, &mut programs);
-        Self { graph, places, slots: slot_bytes, programs, fixtures }
+        Self {
+            graph,
+            places,
+            slots: slot_bytes,
+            programs,
+            fixtures,
+        }
     }
 
     /// The plan of one program; none if the graph has no node in it.
@@ -139,7 +148,11 @@ impl Plan {
 
     /// Values with a buffer of their own.
     pub fn own_values(&self) -> impl Iterator<Item = ValueId> + '_ {
-        self.places.iter().enumerate().filter(|(_, p)| **p == Place::Own).map(|(i, _)| ValueId(i))
+        self.places
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| **p == Place::Own)
+            .map(|(i, _)| ValueId(i))
     }
 
     /// Bytes a value takes in the pool.
@@ -150,7 +163,11 @@ impl Plan {
 
 /// The buffers every engine keeps: step numbers, launch numbers per program, and the ring the results come back in.
 fn fixtures(programs: &[PlannedProgram]) -> Vec<Fixture> {
-    let mut all = vec![Fixture { name: "step_numbers".into(), class: Class::Workspace, bytes: BUFFER_ALIGNMENT }];
+    let mut all = vec![Fixture {
+        name: "step_numbers".into(),
+        class: Class::Workspace,
+        bytes: BUFFER_ALIGNMENT,
+    }];
     all.extend(programs.iter().map(|program| Fixture {
         name: program.params_name(),
         class: Class::Workspace,

@@ -51,17 +51,42 @@ impl Plan {
     /// Every node of every program with the bytes alive while it runs.
     pub fn timeline(&self) -> Vec<Moment> {
         let programs = self.programs.iter();
-        programs.flat_map(|p| p.nodes.iter().zip(&p.timeline).map(|(n, b)| self.moment(p, n.node, *b))).collect()
+        programs
+            .flat_map(|p| {
+                p.nodes
+                    .iter()
+                    .zip(&p.timeline)
+                    .map(|(n, b)| self.moment(p, n.node, *b))
+            })
+            .collect()
     }
 
     /// The node at which most bytes are in use; the first of several.
     pub fn peak(&self) -> Peak {
         let moments = self.timeline();
-        let peak = moments.into_iter().rev().max_by_key(|m| m.by_class.allocated());
+        let peak = moments
+            .into_iter()
+            .rev()
+            .max_by_key(|m| m.by_class.allocated());
         let nothing = ByClass::default();
         match peak {
-            Some(Moment { program, phase, node, by_class }) => Peak { program, phase, node, by_class },
-            None => Peak { program: Program::Accumulate, phase: Phase::Forward, node: String::new(), by_class: nothing },
+            Some(Moment {
+                program,
+                phase,
+                node,
+                by_class,
+            }) => Peak {
+                program,
+                phase,
+                node,
+                by_class,
+            },
+            None => Peak {
+                program: Program::Accumulate,
+                phase: Phase::Forward,
+                node: String::new(),
+                by_class: nothing,
+            },
         }
     }
 
@@ -121,9 +146,19 @@ impl Plan {
         }
     }
 
-    fn moment(&self, program: &PlannedProgram, node: crate::graph::NodeId, by_class: ByClass) -> Moment {
+    fn moment(
+        &self,
+        program: &PlannedProgram,
+        node: crate::graph::NodeId,
+        by_class: ByClass,
+    ) -> Moment {
         let Node { name, phase, .. } = &self.graph[node];
-        Moment { program: program.program, phase: *phase, node: name.clone(), by_class }
+        Moment {
+            program: program.program,
+            phase: *phase,
+            node: name.clone(),
+            by_class,
+        }
     }
 }
 
@@ -132,7 +167,10 @@ pub(super) fn resident(graph: &Graph, places: &[Place], fixtures: &[Fixture]) ->
     let mut bytes = ByClass::default();
     for (index, place) in places.iter().enumerate() {
         if *place == Place::Own {
-            bytes.add(graph.values[index].class, round_to_buffer(graph.values[index].bytes()));
+            bytes.add(
+                graph.values[index].class,
+                round_to_buffer(graph.values[index].bytes()),
+            );
         }
     }
     for fixture in fixtures {
@@ -142,7 +180,13 @@ pub(super) fn resident(graph: &Graph, places: &[Place], fixtures: &[Fixture]) ->
 }
 
 /// Fills in the timelines by walking each program as the engine will.
-pub(super) fn fill(graph: &Graph, places: &[Place], slots: &[u64], fixtures: &[Fixture], programs: &mut [PlannedProgram]) {
+pub(super) fn fill(
+    graph: &Graph,
+    places: &[Place],
+    slots: &[u64],
+    fixtures: &[Fixture],
+    programs: &mut [PlannedProgram],
+) {
     let bytes_of = |value: ValueId| round_to_buffer(graph[value].bytes());
     for program in programs {
         let mut now = resident(graph, places, fixtures);

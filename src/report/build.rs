@@ -26,21 +26,32 @@ pub fn plan_report(experiment: &Experiment, source: &SourceInfo, step: &StepPlan
         engine: None,
         model: ModelReport {
             parameters: plan.graph.n_params(),
-            multiply_adds: accumulate.map(|(_, node)| plan.graph.multiply_adds(node)).sum(),
+            multiply_adds: accumulate
+                .map(|(_, node)| plan.graph.multiply_adds(node))
+                .sum(),
         },
         steps: 0,
         loss: None,
         metrics: Metrics::default(),
         memory: MemoryReport {
-            peak_bytes: Predicted { predicted: plan.peak_bytes(), measured: None },
-            reserved_bytes: Predicted { predicted: plan.reserved_bytes(), measured: None },
+            peak_bytes: Predicted {
+                predicted: plan.peak_bytes(),
+                measured: None,
+            },
+            reserved_bytes: Predicted {
+                predicted: plan.reserved_bytes(),
+                measured: None,
+            },
             at_peak: plan.peak(),
             peak_by_class: plan.peak_by_class(),
             largest: plan.largest(N_LARGEST),
             timeline: plan.timeline(),
             live_buffers: None,
             driver_bytes: None,
-            host: HostReport { prefetch_bytes: Some(step.micro_rows as u64 * row_bytes), ..host(None, 0) },
+            host: HostReport {
+                prefetch_bytes: Some(step.micro_rows as u64 * row_bytes),
+                ..host(None, 0)
+            },
         },
         time: None,
     }

@@ -20,10 +20,21 @@ pub const ABOUT: Technique = Technique {
 pub fn global_norm(graph: &mut Graph) -> Result<ValueId, GraphError> {
     let norm = graph.persistent("gradient_norm", &[2], DType::F32, Class::Workspace);
     let gradients: Vec<ValueId> = graph.parameters.iter().filter_map(|p| p.gradient).collect();
-    let partials = graph.transient("gradient_norm.partials", &[gradients.len() * NORM_PARTIALS], DType::F32)?;
+    let partials = graph.transient(
+        "gradient_norm.partials",
+        &[gradients.len() * NORM_PARTIALS],
+        DType::F32,
+    )?;
     for (index, gradient) in gradients.into_iter().enumerate() {
         let name = format!("{}.sum_of_squares", graph[gradient].name);
-        graph.push(&name, Op::NormPartials { offset: index * NORM_PARTIALS }, &[gradient], &[partials]);
+        graph.push(
+            &name,
+            Op::NormPartials {
+                offset: index * NORM_PARTIALS,
+            },
+            &[gradient],
+            &[partials],
+        );
     }
     graph.push("gradient_norm", Op::NormFinish, &[partials], &[norm]);
     Ok(norm)

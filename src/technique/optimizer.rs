@@ -28,7 +28,9 @@ pub fn state_names(kind: OptimizerKind) -> &'static [&'static str] {
 /// the value of [`super::clipping::global_norm`].
 pub fn update(graph: &mut Graph, optimizer: &Optimizer, norm: ValueId) {
     for parameter in graph.parameters.clone() {
-        let Some(gradient) = parameter.gradient else { continue };
+        let Some(gradient) = parameter.gradient else {
+            continue;
+        };
         let weights = graph[parameter.value].clone();
         let mut writes = vec![parameter.value];
         for state in state_names(optimizer.kind) {
@@ -36,16 +38,45 @@ pub fn update(graph: &mut Graph, optimizer: &Optimizer, norm: ValueId) {
             writes.push(graph.persistent(&name, &weights.shape, DType::F32, Class::OptimizerState));
         }
         let name = format!("{}.{}", weights.name, optimizer.kind.name());
-        graph.push(&name, Op::Update(rule(optimizer)), &[norm, gradient], &writes);
+        graph.push(
+            &name,
+            Op::Update(rule(optimizer)),
+            &[norm, gradient],
+            &writes,
+        );
     }
 }
 
 fn rule(optimizer: &Optimizer) -> Rule {
-    let Optimizer { momentum, nesterov, beta1, beta2, eps, weight_decay, .. } = *optimizer;
+    let Optimizer {
+        momentum,
+        nesterov,
+        beta1,
+        beta2,
+        eps,
+        weight_decay,
+        ..
+    } = *optimizer;
     match optimizer.kind {
         OptimizerKind::Sgd => Rule::Sgd { weight_decay },
-        OptimizerKind::Momentum => Rule::Momentum { momentum, nesterov, weight_decay },
-        OptimizerKind::Adam => Rule::Adam { beta1, beta2, eps, weight_decay, decoupled: false },
-        OptimizerKind::Adamw => Rule::Adam { beta1, beta2, eps, weight_decay, decoupled: true },
+        OptimizerKind::Momentum => Rule::Momentum {
+            momentum,
+            nesterov,
+            weight_decay,
+        },
+        OptimizerKind::Adam => Rule::Adam {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+            decoupled: false,
+        },
+        OptimizerKind::Adamw => Rule::Adam {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+            decoupled: true,
+        },
     }
 }

@@ -46,11 +46,20 @@ impl History {
     }
 
     /// The numbers of an update have come back; they come in order.
-    pub(super) fn finished(&mut self, update: usize, loss: f32, gradient_norm: f32) -> Option<UpdateResult> {
+    pub(super) fn finished(
+        &mut self,
+        update: usize,
+        loss: f32,
+        gradient_norm: f32,
+    ) -> Option<UpdateResult> {
         if self.pending.front()?.update != update {
             return None;
         }
-        let result = UpdateResult { loss, gradient_norm, ..self.pending.pop_front()? };
+        let result = UpdateResult {
+            loss,
+            gradient_norm,
+            ..self.pending.pop_front()?
+        };
         self.results.push(result);
         Some(result)
     }
@@ -58,7 +67,11 @@ impl History {
     pub(super) fn loss_report(&self) -> Option<LossReport> {
         let (first, last) = (self.results.first()?, self.results.last()?);
         let curve = self.results.iter().map(|r| (r.update, r.loss)).collect();
-        Some(LossReport { first: first.loss, last: last.loss, curve })
+        Some(LossReport {
+            first: first.loss,
+            last: last.loss,
+            curve,
+        })
     }
 
     pub(super) fn time_report(&self) -> Option<TimeReport> {

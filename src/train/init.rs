@@ -4,11 +4,16 @@ use crate::graph::{Init, Value};
 
 /// The words a parameter starts with; `None` where it starts at zero.
 pub(super) fn initial_words(seed: u32, value: &Value) -> Option<Vec<u32>> {
-    let Some(Init::Uniform { bound }) = value.init else { return None };
+    let Some(Init::Uniform { bound }) = value.init else {
+        return None;
+    };
     // FNV-1a of the name keys the parameter, so that adding a layer does not change the start of the others.
-    let name = value.name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let name = value
+        .name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
     let key = mix(name ^ mix(u64::from(seed)));
     let words = (0..value.elements() as u64).map(|element| {
         // 24 bits fill the mantissa of an F32 exactly.
@@ -41,7 +46,11 @@ mod tests {
             persistent: true,
             init: Some(Init::Uniform { bound: 0.5 }),
         };
-        initial_words(seed, &value).unwrap().into_iter().map(f32::from_bits).collect()
+        initial_words(seed, &value)
+            .unwrap()
+            .into_iter()
+            .map(f32::from_bits)
+            .collect()
     }
 
     #[test]
@@ -50,7 +59,10 @@ mod tests {
         assert!(a.iter().all(|w| w.abs() <= 0.5));
         let mean = a.iter().sum::<f32>() / a.len() as f32;
         let variance = a.iter().map(|w| w * w).sum::<f32>() / a.len() as f32;
-        assert!(mean.abs() < 0.01 && (variance - 1.0 / 12.0).abs() < 0.003, "mean {mean}, variance {variance}");
+        assert!(
+            mean.abs() < 0.01 && (variance - 1.0 / 12.0).abs() < 0.003,
+            "mean {mean}, variance {variance}"
+        );
         assert_eq!(a, floats("a", 1));
         assert_ne!(a, floats("a", 2));
         assert_ne!(a, floats("b", 1));

@@ -32,7 +32,9 @@ pub enum TrainError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The loss is no number any more.
-    #[error("the training diverged: the loss of update {update} is {loss}. Lower train.optimizer.lr, add train.schedule.warmup, or set train.clip")]
+    #[error(
+        "the training diverged: the loss of update {update} is {loss}. Lower train.optimizer.lr, add train.schedule.warmup, or set train.clip"
+    )]
     Diverged {
         /// The update.
         update: usize,
@@ -62,11 +64,20 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainError::Graph`], [`TrainError::Engine`], and [`TrainError::Data`] for an unknown source.
-    pub async fn new(experiment: Experiment, split: Arc<Split>, choice: EngineChoice) -> Result<Self, TrainError> {
+    pub async fn new(
+        experiment: Experiment,
+        split: Arc<Split>,
+        choice: EngineChoice,
+    ) -> Result<Self, TrainError> {
         let source = source_info(&experiment.data.source)?;
         let step = step::plan(&experiment, &source)?;
         let (engine, notice) = engine::open(choice).await?;
-        let windows = Windows::new(experiment.seed, split.train.len() as u32, experiment.data.batch, experiment.data.shuffle);
+        let windows = Windows::new(
+            experiment.seed,
+            split.train.len() as u32,
+            experiment.data.batch,
+            experiment.data.shuffle,
+        );
         let mut trainer = Self {
             experiment,
             split,
@@ -92,7 +103,9 @@ impl Trainer {
 
     /// Optimizer updates of the whole run.
     pub fn total_updates(&self) -> usize {
-        self.experiment.train.total_updates(self.split.train.len(), self.experiment.data.batch)
+        self.experiment
+            .train
+            .total_updates(self.split.train.len(), self.experiment.data.batch)
     }
 
     /// Optimizer updates that have been started.
@@ -135,10 +148,17 @@ impl Trainer {
         }
         self.run(Program::Update, &numbers)?;
         self.updates_done += 1;
-        self.history.started(UpdateResult { update, epoch, loss: 0.0, gradient_norm: 0.0, lr });
+        self.history.started(UpdateResult {
+            update,
+            epoch,
+            loss: 0.0,
+            gradient_norm: 0.0,
+            lr,
+        });
         let values = [self.step.loss, self.step.norm];
         let arrived = self.engine.request(update as u64, &values).await?;
-        self.history.took(started.elapsed().as_secs_f64() * 1e3, filling, n_samples);
+        self.history
+            .took(started.elapsed().as_secs_f64() * 1e3, filling, n_samples);
         self.take_results(&arrived)
     }
 
@@ -207,7 +227,9 @@ impl Trainer {
     }
 
     fn run(&mut self, program: Program, numbers: &Step) -> Result<(), TrainError> {
-        self.engine.run(program, numbers).map_err(|error| self.advised(error.into()))
+        self.engine
+            .run(program, numbers)
+            .map_err(|error| self.advised(error.into()))
     }
 
     /// Adds to an out-of-memory what would have fitted.
@@ -226,7 +248,9 @@ impl Trainer {
     /// The rate depends on the number of the update alone: micro-batches do not advance the schedule.
     fn learning_rate(&self, update: usize) -> f32 {
         let train = &self.experiment.train;
-        train.schedule.lr_at(train.optimizer.lr, update, self.total_updates())
+        train
+            .schedule
+            .lr_at(train.optimizer.lr, update, self.total_updates())
     }
 
     fn step_numbers(&self, update: usize, n_samples: usize, lr: f32) -> Step {
@@ -248,20 +272,43 @@ impl Trainer {
     }
 
     fn upload_batch(&mut self, training: bool, samples: &[u32]) -> Result<(), EngineError> {
-        let dataset: &Dataset = if training { &self.split.train } else { &self.split.test };
-        dataset.fill(samples, self.step.micro_rows, &mut self.features, &mut self.labels);
-        self.engine.upload(self.step.features, bytemuck::cast_slice(&self.features))?;
+        let dataset: &Dataset = if training {
+            &self.split.train
+        } else {
+            &self.split.test
+        };
+        dataset.fill(
+            samples,
+            self.step.micro_rows,
+            &mut self.features,
+            &mut self.labels,
+        );
+        self.engine
+            .upload(self.step.features, bytemuck::cast_slice(&self.features))?;
         self.engine.upload(self.step.labels, &self.labels)
     }
 
     fn take_results(&mut self, arrived: &[Readback]) -> Result<Vec<UpdateResult>, TrainError> {
         let mut results = Vec::with_capacity(arrived.len());
         for readback in arrived {
-            let number = |index: usize| readback.words.get(index).map_or(f32::NAN, |w| f32::from_bits(*w));
+            let number = |index: usize| {
+                readback
+                    .words
+                    .get(index)
+                    .map_or(f32::NAN, |w| f32::from_bits(*w))
+            };
             let (loss, gradient_norm) = (number(0), number(1));
-            let Some(result) = self.history.finished(readback.tag as usize, loss, gradient_norm) else { continue };
+            let Some(result) = self
+                .history
+                .finished(readback.tag as usize, loss, gradient_norm)
+            else {
+                continue;
+            };
             if !loss.is_finite() {
-                return Err(TrainError::Diverged { update: result.update, loss });
+                return Err(TrainError::Diverged {
+                    update: result.update,
+                    loss,
+                });
             }
             results.push(result);
         }
@@ -269,6 +316,7 @@ impl Trainer {
     }
 
     fn prefetch_bytes(&self) -> u64 {
-        (self.features.capacity() * size_of::<f32>() + self.labels.capacity() * size_of::<u32>()) as u64
+        (self.features.capacity() * size_of::<f32>() + self.labels.capacity() * size_of::<u32>())
+            as u64
     }
 }

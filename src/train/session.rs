@@ -89,10 +89,12 @@ impl SessionState {
     /// Puts the report of the plan in place, or the reason why there is none.
     fn show_plan(&mut self) {
         self.message = None;
-        let planned = source_info(&self.experiment.data.source).map_err(TrainError::from).and_then(|source| {
-            let step = step::plan(&self.experiment, &source)?;
-            Ok(report::plan_report(&self.experiment, &source, &step))
-        });
+        let planned = source_info(&self.experiment.data.source)
+            .map_err(TrainError::from)
+            .and_then(|source| {
+                let step = step::plan(&self.experiment, &source)?;
+                Ok(report::plan_report(&self.experiment, &source, &step))
+            });
         match planned {
             Ok(report) => self.report = Some(Arc::new(report)),
             Err(error) => {
@@ -111,7 +113,11 @@ pub struct Session {
 
 impl Session {
     /// Starts a session that is idle until [`Command::Start`]. `on_change` is called after every change of the state.
-    pub fn spawn(experiment: Experiment, choice: EngineChoice, on_change: impl Fn() + Send + 'static) -> Self {
+    pub fn spawn(
+        experiment: Experiment,
+        choice: EngineChoice,
+        on_change: impl Fn() + Send + 'static,
+    ) -> Self {
         let (commands, inbox) = async_channel::unbounded();
         let state = Shared(Arc::new(Mutex::new(SessionState::new(experiment))));
         let shared = state.clone();
@@ -157,7 +163,9 @@ fn spawn(state: &Shared, make: impl FnOnce() -> Driver + Send + 'static) {
     if let Err(error) = started {
         let mut state = state.lock();
         state.status = Status::Failed;
-        state.message = Some(format!("no thread could be started for the training: {error}"));
+        state.message = Some(format!(
+            "no thread could be started for the training: {error}"
+        ));
     }
 }
 
@@ -185,7 +193,11 @@ impl Driver {
     async fn run(mut self) {
         loop {
             let running = self.state.lock().status == Status::Running;
-            let command = if running { self.inbox.try_recv().ok() } else { self.inbox.recv().await.ok() };
+            let command = if running {
+                self.inbox.try_recv().ok()
+            } else {
+                self.inbox.recv().await.ok()
+            };
             let closed = self.inbox.is_closed() && self.inbox.is_empty() && command.is_none();
             match command {
                 Some(Command::Close) => break,
@@ -222,7 +234,10 @@ impl Driver {
         self.trainer = None;
         let experiment = experiment.unwrap_or_else(|| self.state.lock().experiment.clone());
         let notice = self.state.lock().notice.take();
-        *self.state.lock() = SessionState { notice, ..SessionState::new(experiment) };
+        *self.state.lock() = SessionState {
+            notice,
+            ..SessionState::new(experiment)
+        };
         (self.on_change)();
     }
 
@@ -244,7 +259,11 @@ impl Driver {
 
     async fn open(&mut self) -> Result<(), TrainError> {
         let experiment = self.state.lock().experiment.clone();
-        let split = match self.split.take().filter(|(data, _)| same_samples(data, &experiment.data)) {
+        let split = match self
+            .split
+            .take()
+            .filter(|(data, _)| same_samples(data, &experiment.data))
+        {
             Some((_, split)) => split,
             None => Arc::new(data::load(&experiment.data).await?),
         };
@@ -269,7 +288,9 @@ impl Driver {
         let done = trainer.updates_done();
         let result = if done < trainer.total_updates() {
             match trainer.step().await {
-                Ok(_) if evaluate_every.is_some_and(|every| (done + 1).is_multiple_of(every)) => trainer.evaluate().await.map(|_| None),
+                Ok(_) if evaluate_every.is_some_and(|every| (done + 1).is_multiple_of(every)) => {
+                    trainer.evaluate().await.map(|_| None)
+                }
                 other => other.map(|_| None),
             }
         } else {

@@ -47,17 +47,29 @@ impl Default for CpuEngine {
 impl CpuEngine {
     /// An engine with nothing loaded.
     pub fn new() -> Self {
-        Self { memory: Memory::new(HostAllocator), plan: None, kernels: BTreeSet::new() }
+        Self {
+            memory: Memory::new(HostAllocator),
+            plan: None,
+            kernels: BTreeSet::new(),
+        }
     }
 
     fn plan(&self) -> Result<Arc<Plan>, EngineError> {
-        self.plan.clone().ok_or_else(|| EngineError::NotLoaded("anything".into()))
+        self.plan
+            .clone()
+            .ok_or_else(|| EngineError::NotLoaded("anything".into()))
     }
 
     fn words(&self, value: ValueId) -> Result<Vec<u32>, EngineError> {
         let plan = self.plan()?;
         let n_words = (plan.graph[value].bytes() / 4) as usize;
-        Ok(self.memory.buffer(&plan, value)?.iter().take(n_words).map(Cell::get).collect())
+        Ok(self
+            .memory
+            .buffer(&plan, value)?
+            .iter()
+            .take(n_words)
+            .map(Cell::get)
+            .collect())
     }
 }
 
@@ -111,7 +123,11 @@ impl Engine for CpuEngine {
         })
     }
 
-    fn request<'a>(&'a mut self, tag: u64, values: &'a [ValueId]) -> Local<'a, Result<Vec<Readback>, EngineError>> {
+    fn request<'a>(
+        &'a mut self,
+        tag: u64,
+        values: &'a [ValueId],
+    ) -> Local<'a, Result<Vec<Readback>, EngineError>> {
         Box::pin(async move {
             let mut words = Vec::new();
             for value in values {

@@ -43,7 +43,9 @@ impl Faults {
     /// The first error that has come in, if any. A lost device stays lost.
     pub(super) fn check(&self) -> Result<(), EngineError> {
         self.with(|found| match (&found.lost, found.validation.take()) {
-            (Some(reason), _) => Err(EngineError::DeviceLost { reason: reason.clone() }),
+            (Some(reason), _) => Err(EngineError::DeviceLost {
+                reason: reason.clone(),
+            }),
             (None, Some(message)) => Err(EngineError::Validation(message)),
             (None, None) => Ok(()),
         })
@@ -96,7 +98,9 @@ pub async fn adapters() -> Vec<AdapterReport> {
             let limits = adapter.limits();
             let info = adapter.get_info();
             AdapterReport {
-                preferred: preferred.as_ref().is_some_and(|p| (&p.name, p.backend) == (&info.name, info.backend)),
+                preferred: preferred
+                    .as_ref()
+                    .is_some_and(|p| (&p.name, p.backend) == (&info.name, info.backend)),
                 max_binding_bytes: u64::from(limits.max_storage_buffer_binding_size),
                 max_buffer_bytes: limits.max_buffer_size,
                 max_workgroup_bytes: limits.max_compute_workgroup_storage_size,
@@ -127,10 +131,14 @@ pub(super) async fn open() -> Result<Device, EngineError> {
             ..Default::default()
         })
         .await
-        .map_err(|error| EngineError::NoAdapter { reason: error.to_string() })?;
+        .map_err(|error| EngineError::NoAdapter {
+            reason: error.to_string(),
+        })?;
     let faults = Faults::default();
     let (uncaptured, lost) = (faults.clone(), faults.clone());
-    device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| uncaptured.record(&error)));
+    device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+        uncaptured.record(&error)
+    }));
     device.set_device_lost_callback(move |reason, message| {
         // Destroying the device on purpose ends here too, when nobody asks any more.
         lost.lose(&format!("{reason:?}: {message}"));
@@ -171,14 +179,21 @@ async fn request(instance: &wgpu::Instance) -> Result<wgpu::Adapter, EngineError
     };
     instance.request_adapter(&options).await.map_err(|error| {
         log::info!("no adapter: {error}");
-        EngineError::NoAdapter { reason: reason.into() }
+        EngineError::NoAdapter {
+            reason: reason.into(),
+        }
     })
 }
 
 fn tier(info: &wgpu::AdapterInfo) -> Tier {
     // Browsers hide the type of the adapter; SwiftShader, their software one, is known by name.
-    let software = info.device_type == wgpu::DeviceType::Cpu || info.name.to_lowercase().contains("swiftshader");
-    if software { Tier::Processor } else { Tier::Graphics }
+    let software = info.device_type == wgpu::DeviceType::Cpu
+        || info.name.to_lowercase().contains("swiftshader");
+    if software {
+        Tier::Processor
+    } else {
+        Tier::Graphics
+    }
 }
 
 fn engine_info(adapter: &wgpu::Adapter) -> EngineInfo {
@@ -189,7 +204,11 @@ fn engine_info(adapter: &wgpu::Adapter) -> EngineInfo {
         (wgpu::Features::SUBGROUP, "subgroups"),
         (wgpu::Features::TIMESTAMP_QUERY, "timestamp-query"),
     ];
-    let name = if info.name.is_empty() { "unnamed WebGPU adapter".to_owned() } else { info.name.clone() };
+    let name = if info.name.is_empty() {
+        "unnamed WebGPU adapter".to_owned()
+    } else {
+        info.name.clone()
+    };
     EngineInfo {
         kind: "gpu".into(),
         adapter: name,
@@ -205,8 +224,14 @@ fn engine_info(adapter: &wgpu::Adapter) -> EngineInfo {
             wgpu::DeviceType::Other => "other",
         }
         .into(),
-        driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
-        features: of_interest.into_iter().filter(|(f, _)| features.contains(*f)).map(|(_, n)| n.to_owned()).collect(),
+        driver: format!("{} {}", info.driver, info.driver_info)
+            .trim()
+            .to_owned(),
+        features: of_interest
+            .into_iter()
+            .filter(|(f, _)| features.contains(*f))
+            .map(|(_, n)| n.to_owned())
+            .collect(),
         kernels: Vec::new(),
     }
 }

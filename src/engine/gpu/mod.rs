@@ -63,8 +63,15 @@ impl GpuEngine {
     /// [`EngineError::NoAdapter`].
     pub async fn open() -> Result<Self, EngineError> {
         let device = device::open().await?;
-        let memory = Memory::new(GpuAllocator { device: device.clone() });
-        Ok(Self { device, memory, pipelines: Pipelines::default(), loaded: None })
+        let memory = Memory::new(GpuAllocator {
+            device: device.clone(),
+        });
+        Ok(Self {
+            device,
+            memory,
+            pipelines: Pipelines::default(),
+            loaded: None,
+        })
     }
 
     /// Multiply-adds of one submission: about a tenth of a second, so that the driver's patience (two seconds on some
@@ -83,21 +90,38 @@ impl GpuEngine {
 
     fn record(&mut self, loaded: &mut Loaded, program: Program) -> Result<(), EngineError> {
         let plan = loaded.plan.clone();
-        let Self { device, memory, pipelines, .. } = self;
+        let Self {
+            device,
+            memory,
+            pipelines,
+            ..
+        } = self;
         let mut numbers = Vec::new();
         let mut bound = Vec::new();
-        let params_name = plan.program(program).map(crate::plan::PlannedProgram::params_name).unwrap_or_default();
+        let params_name = plan
+            .program(program)
+            .map(crate::plan::PlannedProgram::params_name)
+            .unwrap_or_default();
         memory.walk(&plan, program, |memory, planned: &PlannedNode| {
             for launch in launches(&plan.graph, planned, device.tier)? {
                 let offset = numbers.len() as u64;
                 numbers.extend_from_slice(&launch.params.bytes(launch.kernel)?);
                 let pipeline = pipelines.get(&device.wgpu, launch.kernel);
                 let params = memory.fixture(&params_name)?;
-                bound.push(bind(device, memory, &plan, &launch, pipeline, (params, offset))?);
+                bound.push(bind(
+                    device,
+                    memory,
+                    &plan,
+                    &launch,
+                    pipeline,
+                    (params, offset),
+                )?);
             }
             Ok(())
         })?;
-        device.queue.write_buffer(memory.fixture(&params_name)?, 0, &numbers);
+        device
+            .queue
+            .write_buffer(memory.fixture(&params_name)?, 0, &numbers);
         loaded.recorded.insert(program, bound);
         Ok(())
     }
@@ -113,8 +137,14 @@ impl GpuEngine {
             });
             let (now, later) = rest.split_at(fitting.count().max(1));
             let label = Some("headroom.step");
-            let mut encoder = self.device.wgpu.create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: None });
+            let mut encoder = self
+                .device
+                .wgpu
+                .create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label,
+                timestamp_writes: None,
+            });
             for launch in now {
                 pass.set_pipeline(&launch.pipeline.pipeline);
                 pass.set_bind_group(0, &launch.tensors, &[]);
@@ -129,12 +159,20 @@ impl GpuEngine {
     }
 
     fn loaded(&self) -> Result<&Loaded, EngineError> {
-        self.loaded.as_ref().ok_or_else(|| EngineError::NotLoaded("anything".into()))
+        self.loaded
+            .as_ref()
+            .ok_or_else(|| EngineError::NotLoaded("anything".into()))
     }
 
     /// The oldest readback in flight, as words; none if none is in flight.
     async fn take_oldest(&mut self) -> Result<Option<Readback>, EngineError> {
-        let Some(InFlight { tag, n_words, ring_buffer, mapping }) = self.loaded.as_mut().and_then(|l| l.ring.pop_front()) else {
+        let Some(InFlight {
+            tag,
+            n_words,
+            ring_buffer,
+            mapping,
+        }) = self.loaded.as_mut().and_then(|l| l.ring.pop_front())
+        else {
             return Ok(None);
         };
         mapping.wait(&self.device).await?;
@@ -142,32 +180,60 @@ impl GpuEngine {
         Ok(Some(Readback { tag, words }))
     }
 
-    async fn request_values(&mut self, tag: u64, values: &[ValueId]) -> Result<Vec<Readback>, EngineError> {
+    async fn request_values(
+        &mut self,
+        tag: u64,
+        values: &[ValueId],
+    ) -> Result<Vec<Readback>, EngineError> {
         let mut arrived = Vec::new();
-        while self.loaded()?.ring.front().is_some_and(|f| f.mapping.is_done(&self.device)) {
+        while self
+            .loaded()?
+            .ring
+            .front()
+            .is_some_and(|f| f.mapping.is_done(&self.device))
+        {
             arrived.extend(self.take_oldest().await?);
         }
         if self.loaded()?.ring.len() >= READBACK_RING {
             arrived.extend(self.take_oldest().await?);
         }
-        let Some(loaded) = self.loaded.as_mut() else { return Ok(arrived) };
+        let Some(loaded) = self.loaded.as_mut() else {
+            return Ok(arrived);
+        };
         let ring_buffer = loaded.next_ring_buffer;
         let target = self.memory.fixture(&ring_name(ring_buffer))?;
         let label = Some("headroom.readback");
-        let mut encoder = self.device.wgpu.create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
+        let mut encoder = self
+            .device
+            .wgpu
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
         let mut bytes = 0;
         for value in values {
             let length = loaded.plan.graph[*value].bytes();
             if bytes + length > BUFFER_ALIGNMENT {
-                return Err(EngineError::Validation(format!("{} bytes asked for at once, {BUFFER_ALIGNMENT} fit", bytes + length)));
+                return Err(EngineError::Validation(format!(
+                    "{} bytes asked for at once, {BUFFER_ALIGNMENT} fit",
+                    bytes + length
+                )));
             }
-            encoder.copy_buffer_to_buffer(self.memory.buffer(&loaded.plan, *value)?, 0, target, bytes, Some(length));
+            encoder.copy_buffer_to_buffer(
+                self.memory.buffer(&loaded.plan, *value)?,
+                0,
+                target,
+                bytes,
+                Some(length),
+            );
             bytes += length;
         }
         let submission = self.device.queue.submit([encoder.finish()]);
         loaded.next_ring_buffer = (ring_buffer + 1) % READBACK_RING;
         let mapping = Mapping::start(target, submission);
-        loaded.ring.push_back(InFlight { tag, n_words: (bytes / 4) as usize, ring_buffer, mapping });
+        loaded.ring.push_back(InFlight {
+            tag,
+            n_words: (bytes / 4) as usize,
+            ring_buffer,
+            mapping,
+        });
         self.device.faults.check()?;
         Ok(arrived)
     }
@@ -177,10 +243,21 @@ impl GpuEngine {
         let bytes = plan.graph[value].bytes();
         let (staging, staging_bytes) = self.memory.create_staging(&plan, bytes)?;
         let label = Some("headroom.read");
-        let mut encoder = self.device.wgpu.create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
-        encoder.copy_buffer_to_buffer(self.memory.buffer(&plan, value)?, 0, &staging, 0, Some(bytes));
+        let mut encoder = self
+            .device
+            .wgpu
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
+        encoder.copy_buffer_to_buffer(
+            self.memory.buffer(&plan, value)?,
+            0,
+            &staging,
+            0,
+            Some(bytes),
+        );
         let submission = self.device.queue.submit([encoder.finish()]);
-        let waited = Mapping::start(&staging, submission).wait(&self.device).await;
+        let waited = Mapping::start(&staging, submission)
+            .wait(&self.device)
+            .await;
         let words = waited.and_then(|()| take_words(&staging, (bytes / 4) as usize));
         self.memory.destroy_staging(staging, staging_bytes);
         words
@@ -189,14 +266,22 @@ impl GpuEngine {
 
 impl Engine for GpuEngine {
     fn info(&self) -> EngineInfo {
-        EngineInfo { kernels: self.pipelines.names(), ..self.device.info.clone() }
+        EngineInfo {
+            kernels: self.pipelines.names(),
+            ..self.device.info.clone()
+        }
     }
 
     fn load(&mut self, plan: Arc<Plan>, budget: Option<u64>) -> Result<(), EngineError> {
         self.unload();
         plan.check_limits(self.device.limits)?;
         self.memory.load(&plan, budget)?;
-        self.loaded = Some(Loaded { plan, recorded: BTreeMap::new(), ring: VecDeque::new(), next_ring_buffer: 0 });
+        self.loaded = Some(Loaded {
+            plan,
+            recorded: BTreeMap::new(),
+            ring: VecDeque::new(),
+            next_ring_buffer: 0,
+        });
         Ok(())
     }
 
@@ -209,20 +294,29 @@ impl Engine for GpuEngine {
 
     fn upload(&mut self, value: ValueId, words: &[u32]) -> Result<(), EngineError> {
         let buffer = self.memory.buffer(&self.loaded()?.plan, value)?;
-        self.device.queue.write_buffer(buffer, 0, bytemuck::cast_slice(words));
+        self.device
+            .queue
+            .write_buffer(buffer, 0, bytemuck::cast_slice(words));
         Ok(())
     }
 
     fn run(&mut self, program: Program, step: &Step) -> Result<(), EngineError> {
         self.device.faults.check()?;
-        let mut loaded = self.loaded.take().ok_or_else(|| EngineError::NotLoaded("anything".into()))?;
+        let mut loaded = self
+            .loaded
+            .take()
+            .ok_or_else(|| EngineError::NotLoaded("anything".into()))?;
         let recorded = if loaded.recorded.contains_key(&program) {
             self.memory.walk(&loaded.plan, program, |_, _| Ok(()))
         } else {
             self.record(&mut loaded, program)
         };
         let result = recorded.and_then(|()| {
-            self.device.queue.write_buffer(self.memory.fixture("step_numbers")?, 0, bytemuck::bytes_of(step));
+            self.device.queue.write_buffer(
+                self.memory.fixture("step_numbers")?,
+                0,
+                bytemuck::bytes_of(step),
+            );
             self.submit(loaded.recorded.get(&program).map_or(&[], Vec::as_slice));
             self.device.faults.check()
         });
@@ -230,7 +324,11 @@ impl Engine for GpuEngine {
         result
     }
 
-    fn request<'a>(&'a mut self, tag: u64, values: &'a [ValueId]) -> Local<'a, Result<Vec<Readback>, EngineError>> {
+    fn request<'a>(
+        &'a mut self,
+        tag: u64,
+        values: &'a [ValueId],
+    ) -> Local<'a, Result<Vec<Readback>, EngineError>> {
         Box::pin(self.request_values(tag, values))
     }
 
@@ -253,7 +351,10 @@ impl Engine for GpuEngine {
     }
 
     fn driver_bytes(&self) -> Option<u64> {
-        self.device.wgpu.generate_allocator_report().map(|report| report.total_reserved_bytes)
+        self.device
+            .wgpu
+            .generate_allocator_report()
+            .map(|report| report.total_reserved_bytes)
     }
 }
 
@@ -280,23 +381,47 @@ fn bind(
     let label = Some(launch.kernel.name);
     let slice = |binding: usize, buffer, offset, bytes| wgpu::BindGroupEntry {
         binding: binding as u32,
-        resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(bytes) }),
+        resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer,
+            offset,
+            size: wgpu::BufferSize::new(bytes),
+        }),
     };
     let mut tensors = Vec::with_capacity(launch.bindings.len());
     for (index, value) in launch.bindings.iter().enumerate() {
-        tensors.push(slice(index, memory.buffer(plan, *value)?, 0, round_to_buffer(plan.graph[*value].bytes())));
+        tensors.push(slice(
+            index,
+            memory.buffer(plan, *value)?,
+            0,
+            round_to_buffer(plan.graph[*value].bytes()),
+        ));
     }
     let mut numbers = Vec::new();
     if !launch.kernel.params.is_empty() {
         numbers.push(slice(0, params, offset, PARAMS_BYTES as u64));
     }
     if launch.kernel.uses_step {
-        numbers.push(slice(1, memory.fixture("step_numbers")?, 0, BUFFER_ALIGNMENT));
+        numbers.push(slice(
+            1,
+            memory.fixture("step_numbers")?,
+            0,
+            BUFFER_ALIGNMENT,
+        ));
     }
     let group = |layout, entries: &[wgpu::BindGroupEntry<'_>]| {
-        device.wgpu.create_bind_group(&wgpu::BindGroupDescriptor { label, layout, entries })
+        device.wgpu.create_bind_group(&wgpu::BindGroupDescriptor {
+            label,
+            layout,
+            entries,
+        })
     };
     let tensors = group(&pipeline.tensors, &tensors);
     let numbers = group(&pipeline.numbers, &numbers);
-    Ok(Bound { pipeline, tensors, numbers, groups: launch.groups, multiply_adds: launch.multiply_adds })
+    Ok(Bound {
+        pipeline,
+        tensors,
+        numbers,
+        groups: launch.groups,
+        multiply_adds: launch.multiply_adds,
+    })
 }

@@ -23,7 +23,10 @@ impl Pipelines {
 
     /// The pipeline of a kernel; compiled on first use.
     pub(super) fn get(&mut self, device: &wgpu::Device, kernel: &'static Kernel) -> Rc<Pipeline> {
-        self.0.entry(kernel.name).or_insert_with(|| Rc::new(compile(device, kernel))).clone()
+        self.0
+            .entry(kernel.name)
+            .or_insert_with(|| Rc::new(compile(device, kernel)))
+            .clone()
     }
 }
 
@@ -34,12 +37,22 @@ fn compile(device: &wgpu::Device, kernel: &'static Kernel) -> Pipeline {
         source: wgpu::ShaderSource::Wgsl(kernel.wgsl.into()),
     });
     let tensors = kernel.bindings.iter().enumerate().map(|(index, access)| {
-        entry(index, wgpu::BufferBindingType::Storage { read_only: *access == Access::Read })
+        entry(
+            index,
+            wgpu::BufferBindingType::Storage {
+                read_only: *access == Access::Read,
+            },
+        )
     });
     let params = (!kernel.params.is_empty()).then(|| entry(0, wgpu::BufferBindingType::Uniform));
-    let step = kernel.uses_step.then(|| entry(1, wgpu::BufferBindingType::Uniform));
+    let step = kernel
+        .uses_step
+        .then(|| entry(1, wgpu::BufferBindingType::Uniform));
     let layout = |entries: Vec<wgpu::BindGroupLayoutEntry>| {
-        device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(&label), entries: &entries })
+        device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some(&label),
+            entries: &entries,
+        })
     };
     let tensors = layout(tensors.collect());
     let numbers = layout(params.into_iter().chain(step).collect());
@@ -60,14 +73,22 @@ fn compile(device: &wgpu::Device, kernel: &'static Kernel) -> Pipeline {
         },
         cache: None,
     });
-    Pipeline { pipeline, tensors, numbers }
+    Pipeline {
+        pipeline,
+        tensors,
+        numbers,
+    }
 }
 
 fn entry(binding: usize, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLayoutEntry {
     wgpu::BindGroupLayoutEntry {
         binding: binding as u32,
         visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+        ty: wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        },
         count: None,
     }
 }

@@ -40,8 +40,16 @@ impl Mapping {
                 timeout: Some(std::time::Duration::from_secs(TIMEOUT_SECONDS)),
             });
             match waited {
-                Err(wgpu::PollError::Timeout) => return Err(EngineError::Timeout { seconds: TIMEOUT_SECONDS }),
-                Err(error) => return Err(EngineError::DeviceLost { reason: error.to_string() }),
+                Err(wgpu::PollError::Timeout) => {
+                    return Err(EngineError::Timeout {
+                        seconds: TIMEOUT_SECONDS,
+                    });
+                }
+                Err(error) => {
+                    return Err(EngineError::DeviceLost {
+                        reason: error.to_string(),
+                    });
+                }
                 Ok(_) => {}
             }
         }
@@ -50,8 +58,12 @@ impl Mapping {
         device.faults.check()?;
         match self.done.recv().await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(EngineError::DeviceLost { reason: error.to_string() }),
-            Err(_) => Err(EngineError::DeviceLost { reason: "the readback was dropped".into() }),
+            Ok(Err(error)) => Err(EngineError::DeviceLost {
+                reason: error.to_string(),
+            }),
+            Err(_) => Err(EngineError::DeviceLost {
+                reason: "the readback was dropped".into(),
+            }),
         }
     }
 }
@@ -62,7 +74,9 @@ pub(super) fn take_words(buffer: &wgpu::Buffer, n_words: usize) -> Result<Vec<u3
         let view = buffer
             .get_mapped_range(..(4 * n_words) as u64)
             .map_err(|error| EngineError::Validation(error.to_string()))?;
-        view.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+        view.chunks_exact(4)
+            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+            .collect()
     };
     buffer.unmap();
     Ok(words)

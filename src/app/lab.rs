@@ -1,0 +1,142 @@
+//! The lab: start and stop the training, see its memory, its loss and its largest tensors.
+
+use super::control::Control;
+use super::settings::Settings;
+use super::{classes, curve, tensors, theme, timeline, totals};
+use crate::report::Report;
+use crate::train::{SessionState, Status};
+use egui::{Button, ProgressBar, RichText, ScrollArea, Ui, vec2};
+
+/// From this width on, cards stand two in a row.
+const TWO_COLUMNS_POINTS: f32 = 700.0;
+const PLOT_POINTS: f32 = 170.0;
+
+/// What the lab remembers from frame to frame.
+#[derive(Default)]
+pub(super) struct Lab {
+    settings: Settings,
+    /// The node of the timeline that the arrow keys stand on.
+    node: Option<usize>,
+}
+
+impl Lab {
+    /// Draws the lab for `state`.
+    pub(super) fn show(&mut self, ui: &mut Ui, control: &Control, state: &SessionState) {
+        buttons(ui, control, state);
+        self.settings.show(ui, control, state);
+        ui.add_space(2.0);
+        ScrollArea::vertical().id_salt("lab").auto_shrink(false).show(ui, |ui| {
+            // Room for the scroll bar, which floats above the contents.
+            ui.set_max_width(ui.available_width() - 12.0);
+            if let Some(message) = &state.message {
+                theme::message(ui, message, theme::alert_color(ui));
+                if state.status == Status::Failed {
+                    ui.weak("What the run had measured is still below. Change a setting or press Reset, then Start again.");
+                }
+            }
+            if let Some(notice) = &state.notice {
+                theme::message(ui, notice, ui.visuals().warn_fg_color);
+            }
+            if let Some(report) = state.report.as_deref() {
+                self.report(ui, state, report);
+            }
+        });
+    }
+
+    fn report(&mut self, ui: &mut Ui, state: &SessionState, report: &Report) {
+        let measured = report.memory.peak_bytes.measured.is_some();
+        let source = if measured { "as the engine measured it" } else { "as planned, before anything has run" };
+        theme::card(ui, &format!("Memory during one training step, {source}"), |ui| {
+            let height = (ui.ctx().content_rect().height() * 0.27).clamp(150.0, 300.0);
+            timeline::show(ui, report, report.experiment.memory.budget, height, &mut self.node);
+            timeline::legend(ui, report);
+        });
+        pair(
+            ui,
+            ("Bytes by class at the peak", &mut |ui: &mut Ui| classes::show(ui, report)),
+            ("Predicted and measured", &mut |ui: &mut Ui| totals::device(ui, report)),
+        );
+        let loss = &mut |ui: &mut Ui| curve::show(ui, report, state.total_updates, PLOT_POINTS);
+        let run = &mut |ui: &mut Ui| {
+            totals::run(ui, report);
+            ui.add_space(6.0);
+            ui.label(RichText::new("Host memory").strong());
+            totals::host(ui, report);
+        };
+        pair(ui, ("Loss", loss), ("Result and time", run));
+        theme::card(ui, "Largest tensors at the peak", |ui| tensors::show(ui, report));
+    }
+}
+
+type Part<'a> = (&'a str, &'a mut dyn FnMut(&mut Ui));
+
+/// Two cards: side by side where there is room, else one below the other.
+fn pair(ui: &mut Ui, left: Part<'_>, right: Part<'_>) {
+    if ui.available_width() < TWO_COLUMNS_POINTS {
+        theme::card(ui, left.0, left.1);
+        theme::card(ui, right.0, right.1);
+        return;
+    }
+    ui.columns(2, |columns| {
+        if let [first, second] = columns {
+            theme::card(first, left.0, left.1);
+            theme::card(second, right.0, right.1);
+        }
+    });
+}
+
+fn buttons(ui: &mut Ui, control: &Control, state: &SessionState) {
+    ui.horizontal_wrapped(|ui| {
+        let status = state.status;
+        let start = match status {
+            Status::Paused => "Resume",
+            Status::Done | Status::Failed => "Start again",
+            Status::Idle | Status::Loading | Status::Running => "Start",
+        };
+        let can_start = !matches!(status, Status::Running | Status::Loading) && state.report.is_some();
+        let primary = Button::new(RichText::new(start).strong()).min_size(vec2(74.0, 26.0));
+        if ui.add_enabled(can_start, primary).clicked() {
+            control.start();
+        }
+        let pause = Button::new("Pause").min_size(vec2(64.0, 26.0));
+        if ui.add_enabled(status == Status::Running, pause).on_hover_text("Stop after this update; everything stays in memory.").clicked() {
+            control.pause();
+        }
+        let reset = Button::new("Reset").min_size(vec2(64.0, 26.0));
+        if ui.add_enabled(status != Status::Idle, reset).on_hover_text("Free everything on the device.").clicked() {
+            control.reset();
+        }
+        progress(ui, state);
+        let report = state.report.as_deref();
+        match report.and_then(|r| r.engine.as_ref()) {
+            Some(engine) => {
+                let label = format!("{} engine on {} ({})", engine.kind.to_uppercase(), engine.adapter, engine.backend);
+                ui.weak(label).on_hover_text(format!("{} {}", engine.device_type, engine.driver));
+            }
+            None => {
+                ui.weak("no engine yet: the numbers below are predicted");
+            }
+        }
+    });
+}
+
+fn progress(ui: &mut Ui, state: &SessionState) {
+    let words = match state.status {
+        Status::Idle => "idle",
+        Status::Loading => "reading data, opening engine",
+        Status::Running => "training",
+        Status::Paused => "paused",
+        Status::Done => "done",
+        Status::Failed => "stopped by an error",
+    };
+    let done = state.report.as_ref().map_or(0, |report| report.steps);
+    if state.total_updates == 0 {
+        ui.label(words);
+        return;
+    }
+    let share = done as f32 / state.total_updates as f32;
+    let text = format!("{words}: update {done} of {}", state.total_updates);
+    // White on the fill and dark on the empty part cannot both be read, so the words stand beside the bar.
+    ui.add(ProgressBar::new(share).desired_width(110.0).desired_height(10.0));
+    ui.label(text);
+}

@@ -1,0 +1,105 @@
+//! What the integration tests share: experiments, tiny data, and engines that must be there.
+use headroom::data::{Dataset, Split};
+use headroom::engine::{Engine, EngineChoice, open};
+use headroom::experiment::Experiment;
+use headroom::train::{Trainer, UpdateResult};
+use std::sync::Arc;
+
+/// An experiment from TOML lines after the name.
+pub(crate) fn experiment(lines: &str) -> Experiment {
+    let text = format!("name = \"test\"\n{lines}");
+    Experiment::from_toml(&text, "test.toml", &|path| Err(format!("no file {path}"))).unwrap()
+}
+
+/// A small MLP experiment with what is usually varied.
+pub(crate) fn mlp(hidden: &str, batch: usize, steps: usize, rest: &str) -> Experiment {
+    experiment(&format!(
+        "seed = 7\n[model]\nkind = \"mlp\"\nhidden = {hidden}\nactivation = \"gelu\"\n\
+         [data]\nsource = \"fashion-mnist\"\nbatch = {batch}\n[train]\nsteps = {steps}\n{rest}"
+    ))
+}
+
+/// AdamW lines for [`mlp`].
+pub(crate) const ADAMW: &str = "optimizer = { kind = \"adamw\", lr = 1e-3 }\n";
+
+/// `n` training and 10 test samples of the shape of Fashion-MNIST, a pure function of their index.
+pub(crate) fn tiny_data(n: usize) -> Arc<Split> {
+    let part = |n: usize, salt: usize| Dataset {
+        name: "fashion-mnist".into(),
+        sample_shape: vec![28, 28],
+        classes: 10,
+        class_names: (0..10).map(|c| c.to_string()).collect(),
+        images: (0..n * 784)
+            .map(|i| ((i * 31 + salt + (i / 784 % 10) * 97 + i * i % 7) % 256) as u8)
+            .collect(),
+        labels: (0..n).map(|i| (i % 10) as u8).collect(),
+    };
+    Arc::new(Split {
+        train: part(n, 1),
+        test: part(10, 5),
+    })
+}
+
+/// The shipped subset.
+pub(crate) fn shipped_data() -> Arc<Split> {
+    let experiment = mlp("[8]", 8, 1, ADAMW);
+    Arc::new(pollster::block_on(headroom::data::load(&experiment.data)).unwrap())
+}
+
+/// An engine; for the GPU an adapter must be there. Says on stderr which one runs a test.
+pub(crate) fn engine(choice: EngineChoice, test: &str) -> Box<dyn Engine> {
+    let (engine, _) = pollster::block_on(open(choice))
+        .expect("the tests need a GPU adapter, a software one will do");
+    announce(engine.as_ref(), test);
+    engine
+}
+
+/// A trainer; announced like [`engine`].
+pub(crate) fn trainer(
+    experiment: Experiment,
+    data: &Arc<Split>,
+    choice: EngineChoice,
+    test: &str,
+) -> Trainer {
+    let mut trainer = pollster::block_on(Trainer::new(experiment, data.clone(), choice)).unwrap();
+    announce(trainer.engine_mut(), test);
+    trainer
+}
+
+fn announce(engine: &dyn Engine, test: &str) {
+    use std::io::Write as _;
+    let info = engine.info();
+    if info.kind == "gpu" {
+        // Straight to the stream, so that the line shows without --nocapture.
+        let _ = writeln!(
+            std::io::stderr(),
+            "[gpu] {test} on {} ({})",
+            info.adapter,
+            info.backend
+        );
+    }
+}
+
+/// Makes `n` updates and gives all their results.
+pub(crate) fn train(trainer: &mut Trainer, n: usize) -> Vec<UpdateResult> {
+    pollster::block_on(async {
+        let mut results = Vec::new();
+        for _ in 0..n {
+            results.extend(trainer.step().await.unwrap());
+        }
+        results.extend(trainer.flush().await.unwrap());
+        results
+    })
+}
+
+/// The losses of the first `n` updates of a new training.
+pub(crate) fn losses(
+    experiment: Experiment,
+    data: &Arc<Split>,
+    choice: EngineChoice,
+    test: &str,
+    n: usize,
+) -> Vec<f32> {
+    let mut trainer = trainer(experiment, data, choice, test);
+    train(&mut trainer, n).iter().map(|r| r.loss).collect()
+}
