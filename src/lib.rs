@@ -31,3 +31,10 @@ pub mod fit;
 pub mod report;
 
 pub mod train;
+
+pub mod lesson;
+
+pub mod app;
+
+#[cfg(not(target_arch = "wasm32"))]
+pub mod cli;

@@ -23,7 +23,10 @@ pub fn install_hooks() {
 /// # Errors
 /// What the browser says if it offers neither WebGPU nor WebGL 2 to draw with.
 pub async fn start(canvas: web_sys::HtmlCanvasElement) -> Result<(), JsValue> {
-    let options = eframe::WebOptions { wgpu_options: window::configuration(), ..Default::default() };
+    let options = eframe::WebOptions {
+        wgpu_options: window::configuration(),
+        ..Default::default()
+    };
     let make: eframe::AppCreator<'static> = Box::new(|created| {
         let app = App::new(&created.egui_ctx, EngineChoice::Auto)?;
         CONTROL.set(Some(app.control()));
@@ -46,7 +49,9 @@ pub fn state_json() -> String {
 /// A sentence that names what is wrong with the command.
 pub fn command(text: &str) -> Result<(), JsValue> {
     CONTROL.with_borrow(|control| match control {
-        Some(control) => control.command(text).map_err(|error| JsValue::from_str(&error.to_string())),
+        Some(control) => control
+            .command(text)
+            .map_err(|error| JsValue::from_str(&error.to_string())),
         None => Err(JsValue::from_str("the app has not started yet")),
     })
 }

@@ -17,7 +17,9 @@ const REPAINT_INTERVAL: Duration = Duration::from_millis(33);
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The word is none of the commands.
-    #[error("\"{0}\" is no command; write start, pause, reset, or set FIELD=VALUE, for example: set train.steps=20")]
+    #[error(
+        "\"{0}\" is no command; write start, pause, reset, or set FIELD=VALUE, for example: set train.steps=20"
+    )]
     Unknown(String),
     /// The setting does not give a valid experiment.
     #[error(transparent)]
@@ -101,7 +103,9 @@ impl Control {
         let report = state.report.as_deref();
         let engine = report.and_then(|r| r.engine.as_ref());
         let memory = report.map(|r| &r.memory);
-        let losses = report.and_then(|r| r.loss.as_ref()).map(|l| l.curve.as_slice());
+        let losses = report
+            .and_then(|r| r.loss.as_ref())
+            .map(|l| l.curve.as_slice());
         json!({
             "engine": engine.map(|e| &e.kind),
             "adapter": engine.map(|e| &e.adapter),
@@ -121,7 +125,9 @@ impl Control {
         let text = self.newest().to_toml()?;
         let no_files = |_: &str| Err(String::from("a resolved experiment extends nothing"));
         let sets = [setting.to_owned()];
-        self.replace(Experiment::from_toml_with(&text, "the app", &no_files, &sets)?);
+        self.replace(Experiment::from_toml_with(
+            &text, "the app", &no_files, &sets,
+        )?);
         Ok(())
     }
 }

@@ -17,8 +17,15 @@ pub(super) fn show(ui: &mut Ui, report: &Report, total_updates: usize, height: f
         });
         return;
     };
-    let points: PlotPoints<'_> = thinned(&loss.curve).into_iter().map(|(update, loss)| [update as f64, f64::from(loss)]).collect();
-    let color = if ui.visuals().dark_mode { Color32::from_rgb(230, 232, 236) } else { Color32::from_rgb(40, 44, 52) };
+    let points: PlotPoints<'_> = thinned(&loss.curve)
+        .into_iter()
+        .map(|(update, loss)| [update as f64, f64::from(loss)])
+        .collect();
+    let color = if ui.visuals().dark_mode {
+        Color32::from_rgb(230, 232, 236)
+    } else {
+        Color32::from_rgb(40, 44, 52)
+    };
     let plot = Plot::new("loss curve")
         .height(height)
         .allow_zoom(false)
@@ -34,15 +41,24 @@ pub(super) fn show(ui: &mut Ui, report: &Report, total_updates: usize, height: f
         .include_y(0.0)
         .x_axis_label("update")
         .label_formatter(|hover| match hover {
-            HoverPosition::NearDataPoint { position, .. } => Some(format!("update {:.0}\nloss {:.4}", position.x, position.y)),
+            HoverPosition::NearDataPoint { position, .. } => {
+                Some(format!("update {:.0}\nloss {:.4}", position.x, position.y))
+            }
             HoverPosition::Elsewhere { .. } => None,
         });
-    let shown = plot.show(ui, |plot| plot.line(Line::new("loss", points).color(color).width(1.5)));
+    let shown = plot.show(ui, |plot| {
+        plot.line(Line::new("loss", points).color(color).width(1.0))
+    });
     theme::describe(&shown.response, || describe(loss));
 }
 
 fn describe(loss: &LossReport) -> String {
-    format!("Loss curve, {} updates: first {:.4}, last {:.4}", loss.curve.len(), loss.first, loss.last)
+    format!(
+        "Loss curve, {} updates: first {:.4}, last {:.4}",
+        loss.curve.len(),
+        loss.first,
+        loss.last
+    )
 }
 
 /// At most [`POINTS`] points of `curve` with the same outline.
@@ -54,7 +70,12 @@ fn thinned(curve: &[(usize, f32)]) -> Vec<(usize, f32)> {
     let by_loss = |a: &&(usize, f32), b: &&(usize, f32)| a.1.total_cmp(&b.1);
     let mut kept = Vec::with_capacity(POINTS);
     for part in curve.chunks(stretch) {
-        let mut ends: Vec<(usize, f32)> = [part.iter().min_by(by_loss), part.iter().max_by(by_loss)].into_iter().flatten().copied().collect();
+        let mut ends: Vec<(usize, f32)> =
+            [part.iter().min_by(by_loss), part.iter().max_by(by_loss)]
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect();
         ends.sort_by_key(|(update, _)| *update);
         ends.dedup();
         kept.extend(ends);
@@ -68,7 +89,8 @@ mod tests {
 
     #[test]
     fn thinning_keeps_a_single_spike_and_the_order() {
-        let mut curve: Vec<(usize, f32)> = (0..100_000).map(|i| (i, 1.0 / (i as f32 + 1.0))).collect();
+        let mut curve: Vec<(usize, f32)> =
+            (0..100_000).map(|i| (i, 1.0 / (i as f32 + 1.0))).collect();
         curve[77_777].1 = 9.0;
         let kept = thinned(&curve);
         assert!(kept.len() <= POINTS, "{} points", kept.len());

@@ -7,9 +7,9 @@ use crate::report::Report;
 use crate::train::{SessionState, Status};
 use egui::{Button, ProgressBar, RichText, ScrollArea, Ui, vec2};
 
-/// From this width on, cards stand two in a row.
-const TWO_COLUMNS_POINTS: f32 = 700.0;
-const PLOT_POINTS: f32 = 170.0;
+/// The least width of a card.
+const CARD_POINTS: f32 = 300.0;
+const PLOT_POINTS: f32 = 190.0;
 
 /// What the lab remembers from frame to frame.
 #[derive(Default)]
@@ -24,65 +24,95 @@ impl Lab {
     pub(super) fn show(&mut self, ui: &mut Ui, control: &Control, state: &SessionState) {
         buttons(ui, control, state);
         self.settings.show(ui, control, state);
-        ui.add_space(2.0);
-        ScrollArea::vertical().id_salt("lab").auto_shrink(false).show(ui, |ui| {
-            // Room for the scroll bar, which floats above the contents.
-            ui.set_max_width(ui.available_width() - 12.0);
-            if let Some(message) = &state.message {
-                theme::message(ui, message, theme::alert_color(ui));
-                if state.status == Status::Failed {
-                    ui.weak("What the run had measured is still below. Change a setting or press Reset, then Start again.");
-                }
-            }
-            if let Some(notice) = &state.notice {
-                theme::message(ui, notice, ui.visuals().warn_fg_color);
-            }
-            if let Some(report) = state.report.as_deref() {
-                self.report(ui, state, report);
-            }
+        ui.horizontal_wrapped(|ui| {
+            engine(ui, state.report.as_deref());
+            ui.label(RichText::new(Settings::hint(state)).small().weak());
         });
+        ScrollArea::vertical()
+            .id_salt("lab")
+            .auto_shrink(false)
+            .show(ui, |ui| {
+                // Room for the scroll bar, which floats above the contents.
+                ui.set_max_width(ui.available_width() - 12.0);
+                if let Some(message) = &state.message {
+                    let title = match state.status {
+                        Status::Failed => {
+                            "Training has stopped. Change a setting or press Reset to go on."
+                        }
+                        _ => "This experiment cannot be trained.",
+                    };
+                    theme::message(ui, title, message, theme::alert_color(ui));
+                }
+                if let Some(notice) = &state.notice {
+                    theme::message(ui, "Please note", notice, ui.visuals().warn_fg_color);
+                }
+                if let Some(report) = state.report.as_deref() {
+                    self.report(ui, state, report);
+                }
+            });
     }
 
     fn report(&mut self, ui: &mut Ui, state: &SessionState, report: &Report) {
         let measured = report.memory.peak_bytes.measured.is_some();
-        let source = if measured { "as the engine measured it" } else { "as planned, before anything has run" };
-        theme::card(ui, &format!("Memory during one training step, {source}"), |ui| {
-            let height = (ui.ctx().content_rect().height() * 0.27).clamp(150.0, 300.0);
-            timeline::show(ui, report, report.experiment.memory.budget, height, &mut self.node);
-            timeline::legend(ui, report);
-        });
-        pair(
+        let source = if measured {
+            "as the engine measured it"
+        } else {
+            "as planned, before anything has run"
+        };
+        theme::card(
             ui,
-            ("Bytes by class at the peak", &mut |ui: &mut Ui| classes::show(ui, report)),
-            ("Predicted and measured", &mut |ui: &mut Ui| totals::device(ui, report)),
+            &format!("Memory during one training step, {source}"),
+            |ui| {
+                let height = (ui.ctx().content_rect().height() * 0.27).clamp(150.0, 300.0);
+                timeline::show(
+                    ui,
+                    report,
+                    report.experiment.memory.budget,
+                    height,
+                    &mut self.node,
+                );
+                timeline::legend(ui, report);
+            },
         );
-        let loss = &mut |ui: &mut Ui| curve::show(ui, report, state.total_updates, PLOT_POINTS);
-        let run = &mut |ui: &mut Ui| {
-            totals::run(ui, report);
+        let mut network_and_host = |ui: &mut Ui| {
+            totals::network(ui, report);
             ui.add_space(6.0);
-            ui.label(RichText::new("Host memory").strong());
+            ui.label(RichText::new("Memory of the host").strong());
             totals::host(ui, report);
         };
-        pair(ui, ("Loss", loss), ("Result and time", run));
-        theme::card(ui, "Largest tensors at the peak", |ui| tensors::show(ui, report));
+        let mut parts: [Part<'_>; 5] = [
+            ("Bytes by class at the peak", &mut |ui| {
+                classes::show(ui, report)
+            }),
+            ("Predicted and measured", &mut |ui| {
+                totals::device(ui, report)
+            }),
+            ("Loss", &mut |ui| {
+                curve::show(ui, report, state.total_updates, PLOT_POINTS)
+            }),
+            ("Result and time", &mut |ui| totals::run(ui, report)),
+            ("Network", &mut network_and_host),
+        ];
+        cards(ui, &mut parts);
+        theme::card(ui, "Largest tensors at the peak", |ui| {
+            tensors::show(ui, report)
+        });
     }
 }
 
 type Part<'a> = (&'a str, &'a mut dyn FnMut(&mut Ui));
 
-/// Two cards: side by side where there is room, else one below the other.
-fn pair(ui: &mut Ui, left: Part<'_>, right: Part<'_>) {
-    if ui.available_width() < TWO_COLUMNS_POINTS {
-        theme::card(ui, left.0, left.1);
-        theme::card(ui, right.0, right.1);
-        return;
+/// Cards in rows of as many as the width has room for.
+fn cards(ui: &mut Ui, parts: &mut [Part<'_>]) {
+    let n_columns = ((ui.available_width() / CARD_POINTS) as usize).clamp(1, 3);
+    for row in parts.chunks_mut(n_columns) {
+        let n_cards = row.len();
+        ui.columns(n_cards, |columns| {
+            for (column, (title, contents)) in columns.iter_mut().zip(row) {
+                theme::card(column, title, contents);
+            }
+        });
     }
-    ui.columns(2, |columns| {
-        if let [first, second] = columns {
-            theme::card(first, left.0, left.1);
-            theme::card(second, right.0, right.1);
-        }
-    });
 }
 
 fn buttons(ui: &mut Ui, control: &Control, state: &SessionState) {
@@ -93,31 +123,49 @@ fn buttons(ui: &mut Ui, control: &Control, state: &SessionState) {
             Status::Done | Status::Failed => "Start again",
             Status::Idle | Status::Loading | Status::Running => "Start",
         };
-        let can_start = !matches!(status, Status::Running | Status::Loading) && state.report.is_some();
-        let primary = Button::new(RichText::new(start).strong()).min_size(vec2(74.0, 26.0));
+        let can_start =
+            !matches!(status, Status::Running | Status::Loading) && state.report.is_some();
+        let primary = Button::new(RichText::new(start).strong()).min_size(vec2(74.0, 25.0));
         if ui.add_enabled(can_start, primary).clicked() {
             control.start();
         }
         let pause = Button::new("Pause").min_size(vec2(64.0, 26.0));
-        if ui.add_enabled(status == Status::Running, pause).on_hover_text("Stop after this update; everything stays in memory.").clicked() {
+        if ui
+            .add_enabled(status == Status::Running, pause)
+            .on_hover_text("Stop after this update; everything stays in memory.")
+            .clicked()
+        {
             control.pause();
         }
         let reset = Button::new("Reset").min_size(vec2(64.0, 26.0));
-        if ui.add_enabled(status != Status::Idle, reset).on_hover_text("Free everything on the device.").clicked() {
+        if ui
+            .add_enabled(status != Status::Idle, reset)
+            .on_hover_text("Free everything on the device.")
+            .clicked()
+        {
             control.reset();
         }
         progress(ui, state);
-        let report = state.report.as_deref();
-        match report.and_then(|r| r.engine.as_ref()) {
-            Some(engine) => {
-                let label = format!("{} engine on {} ({})", engine.kind.to_uppercase(), engine.adapter, engine.backend);
-                ui.weak(label).on_hover_text(format!("{} {}", engine.device_type, engine.driver));
-            }
-            None => {
-                ui.weak("no engine yet: the numbers below are predicted");
-            }
-        }
     });
+}
+
+/// Which engine trains, and on what.
+fn engine(ui: &mut Ui, report: Option<&Report>) {
+    match report.and_then(|r| r.engine.as_ref()) {
+        Some(engine) => {
+            let label = format!(
+                "{} engine on {} ({}).",
+                engine.kind.to_uppercase(),
+                engine.adapter,
+                engine.backend
+            );
+            ui.small(label)
+                .on_hover_text(format!("{} {}", engine.device_type, engine.driver));
+        }
+        None => {
+            ui.small("No engine is open: the numbers below are the plan's.");
+        }
+    }
 }
 
 fn progress(ui: &mut Ui, state: &SessionState) {
@@ -137,6 +185,10 @@ fn progress(ui: &mut Ui, state: &SessionState) {
     let share = done as f32 / state.total_updates as f32;
     let text = format!("{words}: update {done} of {}", state.total_updates);
     // White on the fill and dark on the empty part cannot both be read, so the words stand beside the bar.
-    ui.add(ProgressBar::new(share).desired_width(110.0).desired_height(10.0));
+    ui.add(
+        ProgressBar::new(share)
+            .desired_width(110.0)
+            .desired_height(10.0),
+    );
     ui.label(text);
 }

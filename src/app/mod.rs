@@ -7,6 +7,7 @@ pub mod browser;
 mod classes;
 mod control;
 mod curve;
+mod icons;
 mod kernels;
 mod lab;
 #[cfg(not(target_arch = "wasm32"))]
@@ -21,13 +22,15 @@ mod window;
 
 pub use control::{CommandError, Control};
 #[cfg(not(target_arch = "wasm32"))]
-pub use native::{WindowError, run_native};
+pub use native::run_native;
 pub use theme::{exact, grouped};
 
 use crate::engine::EngineChoice;
 use crate::experiment::ExperimentError;
 use crate::lesson::{Lesson, lessons};
-use egui::{CentralPanel, ComboBox, Frame, Margin, Panel, RichText, ScrollArea, Ui};
+use egui::{
+    CentralPanel, ComboBox, Frame, Margin, Panel, RichText, ScrollArea, ThemePreference, Ui,
+};
 use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
 use std::rc::Rc;
 
@@ -38,7 +41,9 @@ const SIDE_BY_SIDE_POINTS: f32 = 1000.0;
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     /// The program was built without lessons.
-    #[error("a defect in Headroom, please report it: there is no lesson {lesson} with a variant {variant}")]
+    #[error(
+        "a defect in Headroom, please report it: there is no lesson {lesson} with a variant {variant}"
+    )]
     NoLesson {
         /// Index of the lesson.
         lesson: usize,
@@ -79,7 +84,10 @@ impl App {
     pub fn new(ctx: &egui::Context, choice: EngineChoice) -> Result<Self, AppError> {
         theme::install(ctx);
         let variant = lessons().first().and_then(|lesson| lesson.variants.first());
-        let variant = variant.ok_or(AppError::NoLesson { lesson: 0, variant: 0 })?;
+        let variant = variant.ok_or(AppError::NoLesson {
+            lesson: 0,
+            variant: 0,
+        })?;
         Ok(Self {
             control: Rc::new(Control::new(variant.experiment()?, choice, ctx)),
             lesson: 0,
@@ -115,15 +123,32 @@ impl App {
         let wide = ui.available_width() >= SIDE_BY_SIDE_POINTS;
         Panel::top("title").show(ui, |ui| self.title(ui, wide));
         if wide {
-            Panel::left("lesson").default_size(400.0).size_range(260.0..=640.0).show(ui, |ui| self.lesson(ui));
+            let frame = Frame::side_top_panel(ui.style()).inner_margin(Margin {
+                left: 16,
+                right: 2,
+                top: 8,
+                bottom: 2,
+            });
+            let panel = Panel::left("lesson")
+                .frame(frame)
+                .default_size(400.0)
+                .size_range(260.0..=640.0);
+            panel.show(ui, |ui| self.lesson(ui));
         }
-        let margin = Margin { left: 12, right: 4, top: 8, bottom: 4 };
+        let margin = Margin {
+            left: 12,
+            right: 4,
+            top: 8,
+            bottom: 4,
+        };
         let frame = Frame::central_panel(ui.style()).inner_margin(margin);
-        CentralPanel::default().frame(frame).show(ui, |ui| match self.page {
-            Page::Lesson if !wide => self.lesson(ui),
-            Page::Lesson | Page::Lab => self.lab.show(ui, &self.control, &state),
-            Page::Kernels => self.kernels.show(ui, state.report.as_deref()),
-        });
+        CentralPanel::default()
+            .frame(frame)
+            .show(ui, |ui| match self.page {
+                Page::Lesson if !wide => self.lesson(ui),
+                Page::Lesson | Page::Lab => self.lab.show(ui, &self.control, &state),
+                Page::Kernels => self.kernels.show(ui, state.report.as_deref()),
+            });
     }
 
     /// Name, pages, choice of lesson and experiment, theme.
@@ -132,19 +157,32 @@ impl App {
         ui.horizontal_wrapped(|ui| {
             ui.label(RichText::new("Headroom").heading().strong());
             ui.separator();
-            let pages: &[_] = if wide { &[] } else { &[(Page::Lesson, "Lesson")] };
-            for (page, name) in pages.iter().chain(&[(Page::Lab, "Lab"), (Page::Kernels, "Kernels")]) {
-                let is_open = self.page == *page || wide && self.page == Page::Lesson && *page == Page::Lab;
+            let pages: &[_] = if wide {
+                &[]
+            } else {
+                &[(Page::Lesson, "Lesson")]
+            };
+            for (page, name) in pages
+                .iter()
+                .chain(&[(Page::Lab, "Lab"), (Page::Kernels, "Kernels")])
+            {
+                let is_open =
+                    self.page == *page || wide && self.page == Page::Lesson && *page == Page::Lab;
                 if ui.selectable_label(is_open, *name).clicked() {
                     self.page = *page;
                 }
             }
             ui.separator();
             self.choices(ui);
-            egui::widgets::global_theme_preference_buttons(ui);
+            theme_menu(ui);
         });
         if let Some(problem) = &self.problem {
-            theme::message(ui, problem, theme::alert_color(ui));
+            theme::message(
+                ui,
+                "This experiment cannot be opened.",
+                problem,
+                theme::alert_color(ui),
+            );
         }
         ui.add_space(3.0);
     }
@@ -155,41 +193,83 @@ impl App {
         if lessons().len() > 1 {
             let title = lessons().get(chosen.0).map_or("", title_of);
             let label = ui.label("Lesson");
-            let combo = ComboBox::from_id_salt("lesson choice").selected_text(title).width(170.0).truncate();
-            combo.show_ui(ui, |ui| {
-                for (index, lesson) in lessons().iter().enumerate() {
-                    if ui.selectable_label(index == chosen.0, lesson.title).clicked() {
-                        chosen = (index, 0);
+            let combo = ComboBox::from_id_salt("lesson choice")
+                .selected_text(title)
+                .width(170.0)
+                .truncate();
+            combo
+                .show_ui(ui, |ui| {
+                    for (index, lesson) in lessons().iter().enumerate() {
+                        if ui
+                            .selectable_label(index == chosen.0, lesson.title)
+                            .clicked()
+                        {
+                            chosen = (index, 0);
+                        }
+                    }
+                })
+                .response
+                .labelled_by(label.id);
+        }
+        let Some(lesson) = lessons().get(chosen.0) else {
+            return;
+        };
+        let label = ui.label("Experiment");
+        let title = lesson
+            .variants
+            .get(chosen.1)
+            .map_or("", |variant| variant.title);
+        let combo = ComboBox::from_id_salt("experiment choice")
+            .selected_text(title)
+            .width(220.0)
+            .truncate();
+        combo
+            .show_ui(ui, |ui| {
+                for (index, variant) in lesson.variants.iter().enumerate() {
+                    // Choosing the one that is open brings its settings back.
+                    if ui
+                        .selectable_label(index == chosen.1, variant.title)
+                        .clicked()
+                    {
+                        self.problem = self
+                            .open(chosen.0, index)
+                            .err()
+                            .map(|error| error.to_string());
                     }
                 }
-            }).response.labelled_by(label.id);
-        }
-        let Some(lesson) = lessons().get(chosen.0) else { return };
-        let label = ui.label("Experiment");
-        let title = lesson.variants.get(chosen.1).map_or("", |variant| variant.title);
-        let combo = ComboBox::from_id_salt("experiment choice").selected_text(title).width(220.0).truncate();
-        combo.show_ui(ui, |ui| {
-            for (index, variant) in lesson.variants.iter().enumerate() {
-                // Choosing the one that is open brings its settings back.
-                if ui.selectable_label(index == chosen.1, variant.title).clicked() {
-                    self.problem = self.open(chosen.0, index).err().map(|error| error.to_string());
-                }
-            }
-        }).response.labelled_by(label.id);
+            })
+            .response
+            .labelled_by(label.id);
         if chosen.0 != self.lesson {
             self.problem = self.open(chosen.0, 0).err().map(|error| error.to_string());
         }
     }
 
     fn lesson(&mut self, ui: &mut Ui) {
-        let Some(lesson) = lessons().get(self.lesson) else { return };
-        ScrollArea::vertical().id_salt(("lesson text", self.lesson)).auto_shrink(false).show(ui, |ui| {
-            // Long lines are hard to read, and the scroll bar floats above the text.
-            ui.set_max_width((ui.available_width() - 14.0).min(660.0));
-            CommonMarkViewer::new().show(ui, &mut self.markdown, lesson.markdown);
-            ui.add_space(24.0);
-        });
+        let Some(lesson) = lessons().get(self.lesson) else {
+            return;
+        };
+        ScrollArea::vertical()
+            .id_salt(("lesson text", self.lesson))
+            .auto_shrink(false)
+            .show(ui, |ui| {
+                // Long lines are hard to read, and the scroll bar floats above the text.
+                ui.set_max_width((ui.available_width() - 14.0).min(660.0));
+                CommonMarkViewer::new().show(ui, &mut self.markdown, lesson.markdown);
+                ui.add_space(24.0);
+            });
     }
+}
+
+/// Words instead of the usual icons: those need a font that every visitor of the page would download.
+fn theme_menu(ui: &mut Ui) {
+    ui.menu_button("Theme", |ui| {
+        let mut preference = ui.options(|options| options.theme_preference);
+        ui.radio_value(&mut preference, ThemePreference::Light, "Light");
+        ui.radio_value(&mut preference, ThemePreference::Dark, "Dark");
+        ui.radio_value(&mut preference, ThemePreference::System, "As the system");
+        ui.ctx().set_theme(preference);
+    });
 }
 
 impl eframe::App for App {

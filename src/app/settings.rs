@@ -5,7 +5,7 @@ use super::theme;
 use crate::experiment::{Experiment, Model};
 use crate::train::{SessionState, Status};
 use crate::units::Bytes;
-use egui::{DragValue, RichText, Slider, Ui};
+use egui::{DragValue, Slider, Ui};
 
 /// Largest batch and width the controls offer; an experiment file may ask for more.
 const MOST: usize = 16_384;
@@ -32,16 +32,34 @@ impl Settings {
             width(ui, &mut draft);
             budget(ui, &mut draft, state);
         });
-        let busy = matches!(state.status, Status::Running | Status::Loading | Status::Paused);
-        let hint = if busy { "Changing a setting resets the training." } else { "Changing a setting plans the step anew at once." };
-        ui.label(RichText::new(hint).small().weak());
-        self.send(ui, control, busy, draft, &newest);
+        self.send(ui, control, is_busy(state), draft, &newest);
         if let Some(refused) = &self.refused {
-            theme::message(ui, refused, theme::alert_color(ui));
+            theme::message(
+                ui,
+                "This setting is not possible.",
+                refused,
+                theme::alert_color(ui),
+            );
         }
     }
 
-    fn send(&mut self, ui: &Ui, control: &Control, busy: bool, draft: Experiment, newest: &Experiment) {
+    /// What a change does now.
+    pub(super) fn hint(state: &SessionState) -> &'static str {
+        if is_busy(state) {
+            "Changing a setting resets the training."
+        } else {
+            "Changing a setting plans the step anew at once."
+        }
+    }
+
+    fn send(
+        &mut self,
+        ui: &Ui,
+        control: &Control,
+        busy: bool,
+        draft: Experiment,
+        newest: &Experiment,
+    ) {
         if draft == *newest {
             return;
         }
@@ -56,10 +74,22 @@ impl Settings {
     }
 }
 
+/// Whether a change would end a run.
+fn is_busy(state: &SessionState) -> bool {
+    matches!(
+        state.status,
+        Status::Running | Status::Loading | Status::Paused
+    )
+}
+
 fn batch(ui: &mut Ui, draft: &mut Experiment) {
     let label = ui.label("Batch size");
     let least = draft.techniques.accumulate.max(1);
-    let value = DragValue::new(&mut draft.data.batch).range(least..=MOST).clamp_existing_to_range(false).speed(1.0).update_while_editing(false);
+    let value = DragValue::new(&mut draft.data.batch)
+        .range(least..=MOST)
+        .clamp_existing_to_range(false)
+        .speed(1.0)
+        .update_while_editing(false);
     ui.add(value).labelled_by(label.id).on_hover_text("Samples per optimizer update. Activations grow with it; weights do not. Drag, or click and type.");
     ui.add_space(8.0);
 }
@@ -67,23 +97,41 @@ fn batch(ui: &mut Ui, draft: &mut Experiment) {
 /// One number for all hidden layers.
 fn width(ui: &mut Ui, draft: &mut Experiment) {
     let Model::Mlp(mlp) = &mut draft.model;
-    let Some(first) = mlp.hidden.first().copied() else { return };
+    let Some(first) = mlp.hidden.first().copied() else {
+        return;
+    };
     let mut width = first;
     let label = ui.label("Hidden width");
-    let value = DragValue::new(&mut width).range(1..=MOST).clamp_existing_to_range(false).speed(2.0).update_while_editing(false);
+    let value = DragValue::new(&mut width)
+        .range(1..=MOST)
+        .clamp_existing_to_range(false)
+        .speed(2.0)
+        .update_while_editing(false);
     let hint = "Units of each hidden layer. Weights between two hidden layers grow with its square. Drag, or click and type.";
-    if ui.add(value).labelled_by(label.id).on_hover_text(hint).changed() {
+    if ui
+        .add(value)
+        .labelled_by(label.id)
+        .on_hover_text(hint)
+        .changed()
+    {
         mlp.hidden.fill(width);
     }
     ui.add_space(8.0);
 }
 
 fn budget(ui: &mut Ui, draft: &mut Experiment, state: &SessionState) {
-    let needed = state.report.as_ref().map_or(1 << 26, |report| report.memory.reserved_bytes.predicted);
+    let needed = state
+        .report
+        .as_ref()
+        .map_or(1 << 26, |report| report.memory.reserved_bytes.predicted);
     let most = needed.saturating_mul(2).next_power_of_two().min(1 << 62);
     let mut limited = draft.memory.budget.is_some();
     let hint = "A limit on the bytes training may take from the device. Past it, training stops with an out-of-memory message and nothing is lost.";
-    if ui.checkbox(&mut limited, "Memory budget").on_hover_text(hint).changed() {
+    if ui
+        .checkbox(&mut limited, "Memory budget")
+        .on_hover_text(hint)
+        .changed()
+    {
         // Just below what is needed, so that the first Start shows what happens.
         draft.memory.budget = limited.then_some(Bytes(needed / 4 * 3).max(Bytes(1)));
     }
@@ -98,7 +146,11 @@ fn budget(ui: &mut Ui, draft: &mut Experiment, state: &SessionState) {
         .custom_formatter(|bytes, _| Bytes(bytes as u64).to_string())
         .custom_parser(|text| text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
         .update_while_editing(false);
-    if ui.add(slider).on_hover_text("Memory budget. Drag, or click the number and type for example 8 MiB.").changed() {
+    if ui
+        .add(slider)
+        .on_hover_text("Memory budget. Drag, or click the number and type for example 8 MiB.")
+        .changed()
+    {
         draft.memory.budget = Some(Bytes(bytes.max(1)));
     }
 }

@@ -3,7 +3,13 @@
 use crate::graph::{ByClass, Class};
 use crate::report::palette;
 use crate::units::Bytes;
-use egui::{Color32, FontFamily, FontId, Frame, Margin, Response, RichText, Role, Stroke, TextStyle, Ui, WidgetInfo, vec2};
+use egui::{
+    Color32, FontFamily, FontId, Frame, Margin, Response, RichText, Role, ScrollArea, Stroke,
+    TextStyle, Ui, WidgetInfo, vec2,
+};
+
+/// A longer message is scrolled, so that the numbers below it stay in sight.
+const MESSAGE_POINTS: f32 = 210.0;
 
 /// The colour of a class in every picture and legend.
 pub(super) fn class_color(class: Class) -> Color32 {
@@ -13,24 +19,40 @@ pub(super) fn class_color(class: Class) -> Color32 {
 
 /// Colour of the budget and of errors: no class has it.
 pub(super) fn alert_color(ui: &Ui) -> Color32 {
-    if ui.visuals().dark_mode { Color32::from_rgb(255, 107, 107) } else { Color32::from_rgb(190, 30, 45) }
+    if ui.visuals().dark_mode {
+        Color32::from_rgb(255, 107, 107)
+    } else {
+        Color32::from_rgb(190, 30, 45)
+    }
 }
 
 /// Sets text sizes, distances and colours for both themes.
 pub(super) fn install(ctx: &egui::Context) {
+    super::icons::install(ctx);
     ctx.all_styles_mut(|style| {
         style.text_styles = [
-            (TextStyle::Heading, FontId::new(18.0, FontFamily::Proportional)),
+            (
+                TextStyle::Heading,
+                FontId::new(18.0, FontFamily::Proportional),
+            ),
             (TextStyle::Body, FontId::new(14.0, FontFamily::Proportional)),
-            (TextStyle::Button, FontId::new(14.0, FontFamily::Proportional)),
-            (TextStyle::Small, FontId::new(11.5, FontFamily::Proportional)),
-            (TextStyle::Monospace, FontId::new(12.5, FontFamily::Monospace)),
+            (
+                TextStyle::Button,
+                FontId::new(14.0, FontFamily::Proportional),
+            ),
+            (
+                TextStyle::Small,
+                FontId::new(11.5, FontFamily::Proportional),
+            ),
+            (
+                TextStyle::Monospace,
+                FontId::new(12.5, FontFamily::Monospace),
+            ),
         ]
         .into();
         style.spacing.item_spacing = vec2(8.0, 5.0);
         style.spacing.button_padding = vec2(8.0, 3.0);
         style.spacing.tooltip_width = 380.0;
-        // Numbers change many times a second; a selectable label would hold a stale selection.
         style.interaction.tooltip_delay = 0.15;
     });
     ctx.style_mut_of(egui::Theme::Dark, |style| {
@@ -50,7 +72,10 @@ pub(super) fn install(ctx: &egui::Context) {
 
 /// A framed part of the lab with its title.
 pub(super) fn card<R>(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui) -> R) -> R {
-    let frame = Frame::new().fill(ui.visuals().faint_bg_color).corner_radius(6.0).inner_margin(Margin::symmetric(10, 8));
+    let frame = Frame::new()
+        .fill(ui.visuals().faint_bg_color)
+        .corner_radius(6.0)
+        .inner_margin(Margin::symmetric(10, 8));
     let shown = frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.label(RichText::new(title).strong());
@@ -59,12 +84,34 @@ pub(super) fn card<R>(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui) -
     shown.inner
 }
 
-/// A framed message in full, which can be selected and copied.
-pub(super) fn message(ui: &mut Ui, text: &str, color: Color32) {
-    let frame = Frame::new().stroke(Stroke::new(1.0, color)).corner_radius(6.0).inner_margin(Margin::symmetric(10, 8));
+/// A framed message in full: `title`, and below it `text`, which can be selected, copied and, if it is long, scrolled.
+pub(super) fn message(ui: &mut Ui, title: &str, text: &str, color: Color32) {
+    let frame = Frame::new()
+        .stroke(Stroke::new(1.0, color))
+        .corner_radius(6.0)
+        .inner_margin(Margin::symmetric(10, 8));
+    // Messages of several lines have columns.
+    let style = if text.contains('\n') {
+        TextStyle::Monospace
+    } else {
+        TextStyle::Body
+    };
     frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
-        ui.add(egui::Label::new(RichText::new(text).color(color)).wrap().selectable(true));
+        ui.label(RichText::new(title).strong().color(color));
+        let scroll = ScrollArea::both()
+            .id_salt(title)
+            .max_height(MESSAGE_POINTS)
+            .auto_shrink([false, true]);
+        scroll.show(ui, |ui| {
+            let label =
+                egui::Label::new(RichText::new(text).text_style(style.clone())).selectable(true);
+            ui.add(if style == TextStyle::Monospace {
+                label.extend()
+            } else {
+                label.wrap()
+            });
+        });
     });
 }
 
@@ -89,7 +136,9 @@ pub fn grouped(number: u64) -> String {
 /// Classes that have bytes, with them, in one line.
 pub(super) fn class_list(by_class: &ByClass) -> String {
     let present = by_class.iter().filter(|(_, bytes)| *bytes > 0);
-    let parts: Vec<String> = present.map(|(class, bytes)| format!("{} {}", class.name(), exact(bytes))).collect();
+    let parts: Vec<String> = present
+        .map(|(class, bytes)| format!("{} {}", class.name(), exact(bytes)))
+        .collect();
     parts.join(", ")
 }
 
@@ -110,7 +159,12 @@ mod tests {
 
     #[test]
     fn digits_are_grouped_from_the_right() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (2_678_824, "2,678,824")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (2_678_824, "2,678,824"),
+        ] {
             assert_eq!(grouped(number), text);
         }
     }

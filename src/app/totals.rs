@@ -3,7 +3,7 @@
 use super::theme::grouped;
 use crate::report::{Predicted, Report};
 use crate::units::Bytes;
-use egui::{Grid, RichText, Ui};
+use egui::{Grid, Label, RichText, Ui};
 
 /// What is shown for a number nobody here can tell.
 const UNKNOWN: &str = "unknown here";
@@ -11,8 +11,8 @@ const UNKNOWN: &str = "unknown here";
 /// Peak and reserved bytes, predicted and measured, and what else the device holds.
 pub(super) fn device(ui: &mut Ui, report: &Report) {
     let memory = &report.memory;
-    Grid::new("totals").num_columns(4).spacing([14.0, 3.0]).show(ui, |ui| {
-        for title in ["", "predicted", "measured", ""] {
+    Grid::new("totals").num_columns(3).min_col_width(0.0).spacing([16.0, 4.0]).show(ui, |ui| {
+        for title in ["", "predicted", "measured"] {
             ui.label(RichText::new(title).small().weak());
         }
         ui.end_row();
@@ -21,48 +21,152 @@ pub(super) fn device(ui: &mut Ui, report: &Report) {
         let reserved = "Bytes taken from the device, those the pool holds ready included. Drivers may round each buffer up further; that is not counted here.";
         predicted(ui, "Reserved", reserved, memory.reserved_bytes);
     });
+    verdict(ui, &[memory.peak_bytes, memory.reserved_bytes]);
     let at = &memory.at_peak;
-    row(ui, "Peak stands at", &format!("{} ({}, {})", at.node, at.phase.name(), at.program.name()), "The node that runs when most bytes are in use.");
+    row(
+        ui,
+        "Peak stands at",
+        &format!("{} ({}, {})", at.node, at.phase.name(), at.program.name()),
+        "The node that runs when most bytes are in use.",
+    );
     let driver = "What the adapter's own allocator reports. It includes memory that is not ours.";
-    row(ui, "Driver reports", &bytes_or_unknown(memory.driver_bytes), driver);
-    let buffers = memory.live_buffers.map_or_else(|| String::from("none before a run"), |n| grouped(n as u64));
-    row(ui, "Live buffers", &buffers, "Device buffers that exist now.");
+    row(
+        ui,
+        "Driver reports",
+        &bytes_or_unknown(memory.driver_bytes),
+        driver,
+    );
+    let buffers = memory
+        .live_buffers
+        .map_or_else(|| String::from("none before a run"), |n| grouped(n as u64));
+    row(
+        ui,
+        "Live buffers",
+        &buffers,
+        "Device buffers that exist now.",
+    );
+}
+
+/// The size of the network.
+pub(super) fn network(ui: &mut Ui, report: &Report) {
     let parameters = grouped(report.model.parameters as u64);
-    row(ui, "Parameters", &parameters, "Trainable numbers of the network.");
+    row(
+        ui,
+        "Parameters",
+        &parameters,
+        "Trainable numbers of the network.",
+    );
     let operations = grouped(report.model.multiply_adds);
-    row(ui, "Multiply-adds", &operations, "Of one micro-batch, forward and backward.");
+    row(
+        ui,
+        "Multiply-adds",
+        &operations,
+        "Of one micro-batch, forward and backward.",
+    );
 }
 
 /// Loss, accuracy and time of the run so far.
 pub(super) fn run(ui: &mut Ui, report: &Report) {
     let not_yet = "not measured yet";
-    let loss = report.loss.as_ref().map_or_else(|| not_yet.into(), |l| format!("{:.4} (first {:.4})", l.last, l.first));
-    row(ui, "Loss", &loss, "Mean cross-entropy of the last update, in nats.");
-    let accuracy = report.metrics.test_accuracy.map_or_else(|| not_yet.into(), |a| format!("{a:.4}"));
-    row(ui, "Test accuracy", &accuracy, "Share of test samples whose class was right.");
-    let test_loss = report.metrics.test_loss.map_or_else(|| not_yet.into(), |l| format!("{l:.4}"));
-    row(ui, "Test loss", &test_loss, "Mean cross-entropy on the test set, in nats.");
+    let loss = report.loss.as_ref().map_or_else(
+        || not_yet.into(),
+        |l| format!("{:.4} (first {:.4})", l.last, l.first),
+    );
+    row(
+        ui,
+        "Loss",
+        &loss,
+        "Mean cross-entropy of the last update, in nats.",
+    );
+    let accuracy = report
+        .metrics
+        .test_accuracy
+        .map_or_else(|| not_yet.into(), |a| format!("{a:.4}"));
+    row(
+        ui,
+        "Test accuracy",
+        &accuracy,
+        "Share of test samples whose class was right.",
+    );
+    let test_loss = report
+        .metrics
+        .test_loss
+        .map_or_else(|| not_yet.into(), |l| format!("{l:.4}"));
+    row(
+        ui,
+        "Test loss",
+        &test_loss,
+        "Mean cross-entropy on the test set, in nats.",
+    );
     let Some(time) = &report.time else {
-        row(ui, "Step time", not_yet, "Wall time of one optimizer update.");
+        row(
+            ui,
+            "Step time",
+            not_yet,
+            "Wall time of one optimizer update.",
+        );
         return;
     };
     let step = &time.step_millis;
-    let extremes = format!("Quickest {:.2} ms, slowest {:.2} ms; the first compiles the kernels.", step.min, step.max);
-    row(ui, "Step time", &format!("{:.2} ms (median)", step.median), &extremes);
-    row(ui, "Speed", &format!("{:.0} samples/s", time.samples_per_second), "Over the whole run.");
+    let extremes = format!(
+        "Quickest {:.2} ms, slowest {:.2} ms; the first compiles the kernels.",
+        step.min, step.max
+    );
+    row(
+        ui,
+        "Step time",
+        &format!("{:.2} ms (median)", step.median),
+        &extremes,
+    );
+    row(
+        ui,
+        "Speed",
+        &format!("{:.0} samples/s", time.samples_per_second),
+        "Over the whole run.",
+    );
     let wait = format!("{:.3} of the time", time.data_wait_fraction);
-    row(ui, "Waiting for data", &wait, "Share of the time in which the device waited for the host.");
+    row(
+        ui,
+        "Waiting for data",
+        &wait,
+        "Share of the time in which the device waited for the host.",
+    );
 }
 
 /// Memory of the host.
 pub(super) fn host(ui: &mut Ui, report: &Report) {
     let host = &report.memory.host;
-    row(ui, "Process (RSS)", &bytes_or_unknown(host.rss_bytes), "Resident bytes of the process, as the operating system counts them.");
-    row(ui, "Heap", &bytes_or_unknown(host.heap_bytes), "Bytes the program holds on its heap.");
-    row(ui, "Dataset", &bytes_or_unknown(host.dataset_bytes), "Samples held in memory.");
-    row(ui, "Batch being prepared", &bytes_or_unknown(host.prefetch_bytes), "Host memory of the next batch.");
+    row(
+        ui,
+        "Process (RSS)",
+        &bytes_or_unknown(host.rss_bytes),
+        "Resident bytes of the process, as the operating system counts them.",
+    );
+    row(
+        ui,
+        "Heap",
+        &bytes_or_unknown(host.heap_bytes),
+        "Bytes the program holds on its heap.",
+    );
+    row(
+        ui,
+        "Dataset",
+        &bytes_or_unknown(host.dataset_bytes),
+        "Samples held in memory.",
+    );
+    row(
+        ui,
+        "Batch being prepared",
+        &bytes_or_unknown(host.prefetch_bytes),
+        "Host memory of the next batch.",
+    );
     let wasm = "The linear memory WebAssembly has reserved in this tab.";
-    row(ui, "WebAssembly", &bytes_or_unknown(host.wasm_reserved_bytes), wasm);
+    row(
+        ui,
+        "WebAssembly",
+        &bytes_or_unknown(host.wasm_reserved_bytes),
+        wasm,
+    );
     if host.wasm_reserved_bytes.is_some() {
         ui.weak("WebAssembly memory cannot shrink; reload the page to give it back.");
     }
@@ -74,31 +178,55 @@ fn predicted(ui: &mut Ui, name: &str, explanation: &str, number: Predicted) {
     match number.measured {
         None => {
             ui.weak("after Start");
-            ui.label("");
         }
-        Some(measured) => {
-            amount(ui, measured);
-            let equal = measured == number.predicted;
-            let verdict = if equal { RichText::new("equal to the byte").small() } else { RichText::new("differs").small().color(ui.visuals().error_fg_color) };
-            ui.label(verdict);
-        }
+        Some(measured) => amount(ui, measured),
     }
     ui.end_row();
+}
+
+/// Says whether the prediction held.
+fn verdict(ui: &mut Ui, numbers: &[Predicted]) {
+    if numbers.iter().any(|number| number.measured.is_none()) {
+        return;
+    }
+    if numbers
+        .iter()
+        .all(|number| number.measured == Some(number.predicted))
+    {
+        ui.label(RichText::new("Measured and predicted are equal to the byte.").small());
+    } else {
+        let color = ui.visuals().error_fg_color;
+        ui.label(
+            RichText::new(
+                "Measured and predicted differ. This is a defect of Headroom; please report it.",
+            )
+            .small()
+            .color(color),
+        );
+    }
 }
 
 /// Bytes as a person reads them, and below to the last one.
 fn amount(ui: &mut Ui, bytes: u64) {
     ui.vertical(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        ui.label(Bytes(bytes).to_string());
-        ui.label(RichText::new(format!("{} bytes", grouped(bytes))).small().weak());
+        ui.add(Label::new(Bytes(bytes).to_string()).extend());
+        ui.add(
+            Label::new(
+                RichText::new(format!("{} bytes", grouped(bytes)))
+                    .small()
+                    .weak(),
+            )
+            .extend(),
+        );
     });
 }
 
 fn row(ui: &mut Ui, name: &str, value: &str, explanation: &str) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
-        ui.label(RichText::new(name).weak()).on_hover_text(explanation);
+        ui.label(RichText::new(name).weak())
+            .on_hover_text(explanation);
         ui.label(value).on_hover_text(explanation);
     });
 }

@@ -4,11 +4,44 @@ use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, TextStyle, Ui};
 
 const KEYWORDS: [&str; 20] = [
-    "alias", "break", "case", "const", "continue", "continuing", "default", "discard", "else", "fn", "for", "if", "import", "let", "loop", "override",
-    "return", "struct", "switch", "while",
+    "alias",
+    "break",
+    "case",
+    "const",
+    "continue",
+    "continuing",
+    "default",
+    "discard",
+    "else",
+    "fn",
+    "for",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "override",
+    "return",
+    "struct",
+    "switch",
+    "while",
 ];
 const TYPES: [&str; 16] = [
-    "array", "atomic", "bool", "f16", "f32", "function", "i32", "private", "ptr", "storage", "u32", "uniform", "var", "vec2", "vec4", "workgroup",
+    "array",
+    "atomic",
+    "bool",
+    "f16",
+    "f32",
+    "function",
+    "i32",
+    "private",
+    "ptr",
+    "storage",
+    "u32",
+    "uniform",
+    "var",
+    "vec2",
+    "vec4",
+    "workgroup",
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,17 +89,33 @@ fn pieces(text: &str) -> Vec<(Kind, &str)> {
             (Kind::Comment, rest.find('\n').unwrap_or(rest.len()))
         } else if first == '@' {
             let name = rest.get(1..).unwrap_or_default();
-            (Kind::Attribute, 1 + name.find(|c| !is_word(c)).unwrap_or(name.len()))
+            (
+                Kind::Attribute,
+                1 + name.find(|c| !is_word(c)).unwrap_or(name.len()),
+            )
         } else if is_word(first) {
             let number = first.is_ascii_digit();
-            let end = rest.find(|c| !(is_word(c) || number && c == '.')).unwrap_or(rest.len());
-            (kind_of_word(rest.get(..end).unwrap_or_default(), number), end)
+            let end = rest
+                .find(|c| !(is_word(c) || number && c == '.'))
+                .unwrap_or(rest.len());
+            (
+                kind_of_word(rest.get(..end).unwrap_or_default(), number),
+                end,
+            )
         } else {
-            let starts = |(at, c): (usize, char)| is_word(c) || c == '@' || rest.get(at..).is_some_and(|r| r.starts_with("//"));
-            let end = rest.char_indices().skip(1).find(|found| starts(*found)).map_or(rest.len(), |(at, _)| at);
+            let starts = |(at, c): (usize, char)| {
+                is_word(c) || c == '@' || rest.get(at..).is_some_and(|r| r.starts_with("//"))
+            };
+            let end = rest
+                .char_indices()
+                .skip(1)
+                .find(|found| starts(*found))
+                .map_or(rest.len(), |(at, _)| at);
             (Kind::Plain, end)
         };
-        let Some((piece, after)) = rest.split_at_checked(len) else { break };
+        let Some((piece, after)) = rest.split_at_checked(len) else {
+            break;
+        };
         found.push((kind, piece));
         rest = after;
     }
@@ -90,7 +139,10 @@ mod tests {
     #[test]
     fn the_pieces_of_every_kernel_are_its_text() {
         for kernel in KERNELS {
-            let joined: String = pieces(kernel.wgsl).into_iter().map(|(_, piece)| piece).collect();
+            let joined: String = pieces(kernel.wgsl)
+                .into_iter()
+                .map(|(_, piece)| piece)
+                .collect();
             assert_eq!(joined, kernel.wgsl, "{}", kernel.name);
         }
     }
@@ -98,7 +150,10 @@ mod tests {
     #[test]
     fn words_are_told_apart() {
         let text = "@compute fn f(x: f32) { return 1.5; } // é end";
-        let kinds: Vec<_> = pieces(text).into_iter().filter(|(kind, _)| *kind != Kind::Plain).collect();
+        let kinds: Vec<_> = pieces(text)
+            .into_iter()
+            .filter(|(kind, _)| *kind != Kind::Plain)
+            .collect();
         let expected = [
             (Kind::Attribute, "@compute"),
             (Kind::Keyword, "fn"),

@@ -16,11 +16,21 @@ pub(super) fn configuration() -> WgpuConfiguration {
         }),
         ..WgpuSetupCreateNew::without_display_handle()
     };
-    WgpuConfiguration { wgpu_setup: WgpuSetup::CreateNew(setup), ..Default::default() }
+    WgpuConfiguration {
+        wgpu_setup: WgpuSetup::CreateNew(setup),
+        ..Default::default()
+    }
 }
 
 fn limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
     let is_gl = adapter.get_info().backend == wgpu::Backend::Gl;
-    let base = if is_gl { wgpu::Limits::downlevel_webgl2_defaults() } else { wgpu::Limits::default() };
-    wgpu::Limits { max_texture_dimension_2d: adapter.limits().max_texture_dimension_2d, ..base }
+    let base = if is_gl {
+        wgpu::Limits::downlevel_webgl2_defaults()
+    } else {
+        wgpu::Limits::default()
+    };
+    wgpu::Limits {
+        max_texture_dimension_2d: adapter.limits().max_texture_dimension_2d,
+        ..base
+    }
 }

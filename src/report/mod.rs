@@ -3,6 +3,12 @@
 //! The layout of the JSON is a stable contract; `schema` changes when a field changes its meaning.
 
 mod build;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod files;
+pub mod palette;
+#[cfg(not(target_arch = "wasm32"))]
+mod picture;
+pub mod table;
 
 pub use build::{host, measure, plan_report};
 

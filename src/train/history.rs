@@ -24,6 +24,7 @@ pub(super) struct History {
     pending: VecDeque<UpdateResult>,
     results: Vec<UpdateResult>,
     step_millis: Vec<f64>,
+    total_millis: f64,
     filling_millis: f64,
     n_samples: usize,
 }
@@ -41,6 +42,7 @@ impl History {
     /// The host spent `step_millis` on an update of `n_samples`, of which `filling_millis` on making batches.
     pub(super) fn took(&mut self, step_millis: f64, filling_millis: f64, n_samples: usize) {
         self.step_millis.push(step_millis);
+        self.total_millis += step_millis;
         self.filling_millis += filling_millis;
         self.n_samples += n_samples;
     }
@@ -74,16 +76,19 @@ impl History {
         })
     }
 
+    pub(super) fn samples_per_second(&self) -> f64 {
+        self.n_samples as f64 / (self.total_millis.max(1e-6) / 1e3)
+    }
+
     pub(super) fn time_report(&self) -> Option<TimeReport> {
         let mut sorted = self.step_millis.clone();
         sorted.sort_by(f64::total_cmp);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let median = *sorted.get(sorted.len() / 2)?;
-        let total_millis: f64 = sorted.iter().sum::<f64>().max(1e-6);
         Some(TimeReport {
             step_millis: StepMillis { median, min, max },
-            samples_per_second: self.n_samples as f64 / (total_millis / 1e3),
-            data_wait_fraction: self.filling_millis / total_millis,
+            samples_per_second: self.samples_per_second(),
+            data_wait_fraction: self.filling_millis / self.total_millis.max(1e-6),
         })
     }
 }

@@ -113,6 +113,11 @@ impl Trainer {
         self.updates_done
     }
 
+    /// Samples per second over the run so far; 0 before the first update.
+    pub fn samples_per_second(&self) -> f64 {
+        self.history.samples_per_second()
+    }
+
     /// The engine, for what a test wants to read or break.
     pub fn engine_mut(&mut self) -> &mut dyn Engine {
         self.engine.as_mut()

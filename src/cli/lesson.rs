@@ -1,0 +1,70 @@
+//! `headroom lesson`.
+
+use super::args::{CheckArgs, ListArgs};
+use super::run::{is_stdout, train, write_json};
+use super::{CliError, print};
+use crate::lesson::{self, ClaimResult, Lesson};
+use crate::report::files;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
+    let mut text = String::new();
+    let mut all = Vec::new();
+    for lesson in lesson::lessons() {
+        let variants = lesson.variants;
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}  {}", lesson.slug, lesson.title);
+        for variant in variants {
+            let _ = writeln!(text, "    {:<16} {}", variant.slug, variant.title);
+        }
+        let variants: Vec<Value> = variants.iter().map(|v| json!({ "slug": v.slug, "title": v.title })).collect();
+        all.push(json!({ "slug": lesson.slug, "title": lesson.title, "variants": variants }));
+    }
+    let json = serde_json::to_string_pretty(&all)? + "\n";
+    write_json(args.json.as_deref(), &json, |path| files::write_text("lesson list", path, &json))?;
+    if args.json.as_deref().is_some_and(is_stdout) {
+        return Ok(());
+    }
+    print(&text)
+}
+
+pub(super) fn check(args: &CheckArgs) -> Result<(), CliError> {
+    let chosen: Vec<&Lesson> = match &args.slug {
+        Some(slug) => vec![lesson::find(slug)?],
+        None => lesson::lessons().iter().collect(),
+    };
+    let silent = args.json.as_deref().is_some_and(is_stdout);
+    let mut all = Vec::new();
+    let mut n_failed = 0;
+    for lesson in chosen {
+        let results = lesson::check(lesson, &mut |experiment| {
+            let (report, result) = train(experiment, args.engine.into(), silent);
+            match (report, result) {
+                (Some(report), Ok(())) => Ok(report),
+                (_, Err(error)) => Err(error.to_string()),
+                (None, Ok(())) => Err("the run gave no report".into()),
+            }
+        })?;
+        n_failed += results.iter().filter(|r| !r.passed).count();
+        if !silent {
+            print(&describe(lesson, &results))?;
+        }
+        all.push(json!({ "lesson": lesson.slug, "claims": results }));
+    }
+    let json = serde_json::to_string_pretty(&all)? + "\n";
+    write_json(args.json.as_deref(), &json, |path| files::write_text("claims", path, &json))?;
+    match n_failed {
+        0 => Ok(()),
+        n => Err(CliError::Failed(format!("{n} claims do not hold"))),
+    }
+}
+
+fn describe(lesson: &Lesson, results: &[ClaimResult]) -> String {
+    let mut text = format!("{}  {}\n", lesson.slug, lesson.title);
+    for result in results {
+        let mark = if result.passed { "holds " } else { "FAILS " };
+        let _ = writeln!(text, "  {mark} {} (expected {}, found {})", result.sentence, result.expected, result.found);
+    }
+    text
+}

@@ -1,0 +1,123 @@
+//! `headroom run`.
+
+use super::args::RunArgs;
+use super::{CliError, print};
+use crate::data;
+use crate::engine::EngineChoice;
+use crate::experiment::Experiment;
+use crate::report::{Report, files, table};
+use crate::train::{TrainError, Trainer, UpdateResult};
+use crate::units::Bytes;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
+    let experiment = Experiment::load(&args.file, &args.sets)?;
+    // A path that takes no file is found before the training, not after it.
+    let outputs = [("JSON report", &args.json), ("CSV curve", &args.csv), ("PNG picture", &args.png)];
+    for (what, path) in outputs {
+        if let Some(path) = path.as_deref().filter(|p| !is_stdout(p)) {
+            files::check_writable(what, path)?;
+        }
+    }
+    let (report, result) = train(&experiment, args.engine.into(), args.quiet);
+    // What the run had learned is written also when it ended early.
+    if let Some(report) = &report {
+        write_files(args, report)?;
+        let tabled = !args.quiet && !args.json.as_deref().is_some_and(is_stdout);
+        if tabled && result.is_ok() {
+            print(&table::table(report))?;
+        }
+    }
+    Ok(result?)
+}
+
+/// Trains an experiment from start to end, with a progress bar on standard error. Gives the report as far as the
+/// training came.
+pub(super) fn train(experiment: &Experiment, choice: EngineChoice, quiet: bool) -> (Option<Report>, Result<(), TrainError>) {
+    pollster::block_on(async {
+        let split = match data::load(&experiment.data).await {
+            Ok(split) => Arc::new(split),
+            Err(error) => return (None, Err(error.into())),
+        };
+        let mut trainer = match Trainer::new(experiment.clone(), split, choice).await {
+            Ok(trainer) => trainer,
+            Err(error) => return (None, Err(error)),
+        };
+        if let Some(notice) = trainer.notice() {
+            let _ = writeln!(std::io::stderr(), "warning: {notice}");
+        }
+        let bar = progress_bar(trainer.total_updates(), quiet);
+        let result = drive(&mut trainer, &bar).await;
+        bar.finish_and_clear();
+        (Some(trainer.report()), result)
+    })
+}
+
+async fn drive(trainer: &mut Trainer, bar: &ProgressBar) -> Result<(), TrainError> {
+    let evaluate_every = trainer.report().experiment.train.evaluate_every;
+    while trainer.updates_done() < trainer.total_updates() {
+        let results = trainer.step().await?;
+        show(trainer, bar, &results);
+        if evaluate_every.is_some_and(|every| trainer.updates_done().is_multiple_of(every)) {
+            trainer.evaluate().await?;
+        }
+    }
+    let results = trainer.flush().await?;
+    show(trainer, bar, &results);
+    bar.set_message("evaluating on the test set");
+    trainer.evaluate().await?;
+    Ok(())
+}
+
+fn show(trainer: &mut Trainer, bar: &ProgressBar, results: &[UpdateResult]) {
+    bar.set_position(trainer.updates_done() as u64);
+    if let Some(last) = results.last() {
+        let samples = trainer.samples_per_second();
+        let ledger = trainer.engine_mut().ledger();
+        let peak = ledger.peak().map_or(0, |p| p.by_class.allocated());
+        let (allocated, peak) = (Bytes(ledger.now().allocated()), Bytes(peak));
+        bar.set_message(format!("loss {:.4}  {samples:.0} samples/s  in use {allocated}, peak {peak}", last.loss));
+    }
+}
+
+fn progress_bar(total: usize, quiet: bool) -> ProgressBar {
+    let bar = ProgressBar::new(total as u64);
+    if quiet {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} [{elapsed}<{eta}]  {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn write_files(args: &RunArgs, report: &Report) -> Result<(), CliError> {
+    write_json(args.json.as_deref(), &files::to_json(report)?, |path| files::write_json(report, path))?;
+    if let Some(path) = &args.csv {
+        files::write_csv(report, path)?;
+    }
+    if let Some(path) = &args.png {
+        files::write_png(report, path)?;
+    }
+    Ok(())
+}
+
+/// Prints `text` for `-`, else lets `write` write the file.
+pub(super) fn write_json(
+    target: Option<&Path>,
+    text: &str,
+    write: impl FnOnce(&Path) -> Result<(), files::WriteError>,
+) -> Result<(), CliError> {
+    match target {
+        Some(path) if is_stdout(path) => print(text),
+        Some(path) => Ok(write(path)?),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

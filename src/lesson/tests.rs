@@ -1,0 +1,1 @@
+//! Claims: what is refused, what holds and what does not.

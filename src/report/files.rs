@@ -1,0 +1,96 @@
+//! Report files: JSON, CSV of the curve, PNG of the timeline. Each is written beside its place and renamed, so that an
+//! earlier file is whole until the new one is.
+
+use super::{Report, picture};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A report file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("the {what} cannot be written: {reason}: {path}")]
+pub struct WriteError {
+    what: &'static str,
+    path: String,
+    reason: String,
+}
+
+/// Checks that a file can be made at `path`, before a training that would end in it.
+///
+/// # Errors
+/// [`WriteError`] if its folder does not exist or does not take a file.
+pub fn check_writable(what: &'static str, path: &Path) -> Result<(), WriteError> {
+    if path.is_dir() {
+        return Err(error(what, path, "this is a folder; name a file"));
+    }
+    let probe = beside(path);
+    std::fs::write(&probe, []).map_err(|e| error(what, path, e))?;
+    std::fs::remove_file(&probe).map_err(|e| error(what, path, e))
+}
+
+/// Writes a report as indented JSON.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn write_json(report: &Report, path: &Path) -> Result<(), WriteError> {
+    let text = to_json(report).map_err(|e| error("JSON report", path, e))?;
+    write("JSON report", path, text.as_bytes())
+}
+
+/// A report as indented JSON with a line feed at its end.
+///
+/// # Errors
+/// Never for a report that Headroom made.
+pub fn to_json(report: &Report) -> Result<String, serde_json::Error> {
+    Ok(serde_json::to_string_pretty(report)? + "\n")
+}
+
+/// Writes the loss curve: `update,loss` and a line per update.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn write_csv(report: &Report, path: &Path) -> Result<(), WriteError> {
+    let mut text = String::from("update,loss\n");
+    for (update, loss) in report.loss.iter().flat_map(|l| &l.curve) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{update},{loss}");
+    }
+    write("CSV curve", path, text.as_bytes())
+}
+
+/// Writes a picture of the memory timeline.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn write_png(report: &Report, path: &Path) -> Result<(), WriteError> {
+    let temporary = beside(path).with_extension("png");
+    picture::draw(report, &temporary).map_err(|e| error("PNG picture", path, e))?;
+    std::fs::rename(&temporary, path).map_err(|e| error("PNG picture", path, e))
+}
+
+/// Writes any text.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn write_text(what: &'static str, path: &Path, text: &str) -> Result<(), WriteError> {
+    write(what, path, text.as_bytes())
+}
+
+fn write(what: &'static str, path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let temporary = beside(path);
+    std::fs::write(&temporary, bytes).map_err(|e| error(what, path, e))?;
+    std::fs::rename(&temporary, path).map_err(|e| error(what, path, e))
+}
+
+/// A name in the same folder that no other run uses.
+fn beside(path: &Path) -> std::path::PathBuf {
+    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("report");
+    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
+}
+
+fn error(what: &'static str, path: &Path, reason: impl std::fmt::Display) -> WriteError {
+    WriteError {
+        what,
+        path: path.display().to_string(),
+        reason: reason.to_string(),
+    }
+}
