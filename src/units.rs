@@ -37,6 +37,17 @@ impl fmt::Display for Bytes {
     }
 }
 
+impl Bytes {
+    /// The unit in which an axis up to `self` is labelled, and its size in bytes: ticks then fall on round numbers.
+    pub fn axis_unit(self) -> (f64, &'static str) {
+        let unit = (1..BINARY.len())
+            .rev()
+            .find(|power| self.0 >= 2 * 1024u64.pow(*power as u32))
+            .unwrap_or(0);
+        (1024f64.powi(unit as i32), BINARY[unit])
+    }
+}
+
 /// A byte count that could not be read.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[error(
@@ -111,6 +122,20 @@ mod tests {
         }
         for text in ["8 bananas", "", "MiB", "-1 MiB", "0", "1e40 TB", "nan"] {
             assert!(text.parse::<Bytes>().is_err(), "{text} should be refused");
+        }
+    }
+
+    #[test]
+    fn an_axis_has_the_largest_unit_of_which_it_holds_two() {
+        for (bytes, unit) in [
+            (0, "B"),
+            (2047, "B"),
+            (2048, "KiB"),
+            (3 << 20, "MiB"),
+            (1 << 30, "MiB"),
+            (2 << 30, "GiB"),
+        ] {
+            assert_eq!(Bytes(bytes).axis_unit().1, unit);
         }
     }
 

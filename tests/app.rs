@@ -1,94 +1,20 @@
 //! The app without a window: it is driven and read through its accessibility tree, as a screen reader would.
 
+#[path = "common/window.rs"]
+mod window;
+
 use egui::accesskit::Role;
-use egui_kittest::Harness;
-use egui_kittest::kittest::{NodeT, Queryable};
-use headroom::app::{App, exact, grouped};
-use headroom::engine::EngineChoice;
+use egui_kittest::kittest::Queryable;
+use headroom::app::{exact, grouped};
 use headroom::graph::CLASSES;
 use headroom::lesson::lessons;
 use headroom::train::{SessionState, Status};
 use serde_json::Value;
 use std::process::Command;
-use std::time::{Duration, Instant};
-
-const DESKTOP: [f32; 2] = [1400.0, 900.0];
-const SMALL: [f32; 2] = [800.0, 600.0];
-const PATIENCE: Duration = Duration::from_secs(120);
-
-type Window = Harness<'static, App>;
-
-fn open(size: [f32; 2]) -> Window {
-    let builder = Harness::builder().with_size(size);
-    let mut window = builder.build_eframe(|created| {
-        App::new(&created.egui_ctx, EngineChoice::Cpu).expect("the lessons are valid")
-    });
-    window.run_steps(3);
-    window
-}
-
-/// A window with an experiment that takes a second on the CPU engine.
-fn open_small_run(size: [f32; 2], steps: usize) -> Window {
-    let mut window = open(size);
-    let control = window.state().control();
-    for setting in [
-        "set data.batch=8",
-        "set model.hidden=[16]",
-        &format!("set train.steps={steps}"),
-    ] {
-        control.command(setting).expect("a valid setting");
-    }
-    wait(&mut window, "the settings to arrive", |state| {
-        state.experiment.train.steps == Some(steps) && state.experiment.data.batch == 8
-    });
-    window
-}
-
-fn state(window: &Window) -> SessionState {
-    window.state().control().state()
-}
-
-/// Draws until `met`, and twice more so that what is drawn is of that state.
-fn wait(window: &mut Window, what: &str, met: impl Fn(&SessionState) -> bool) -> SessionState {
-    let begin = Instant::now();
-    loop {
-        window.step();
-        let now = state(window);
-        if met(&now) {
-            window.run_steps(2);
-            return now;
-        }
-        assert!(
-            begin.elapsed() < PATIENCE,
-            "waited in vain for {what}; status {:?}, message {:?}",
-            now.status,
-            now.message
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn wait_for(window: &mut Window, status: Status) -> SessionState {
-    wait(window, status.name(), |state| state.status == status)
-}
-
-fn press(window: &Window, name: &str) {
-    window.get_by_role_and_label(Role::Button, name).click();
-}
-
-fn has_button(window: &Window, name: &str) -> bool {
-    window.query_by_role_and_label(Role::Button, name).is_some()
-}
-
-/// Everything the window says, in words.
-fn words(window: &Window) -> Vec<String> {
-    let nodes = window.root().children_recursive();
-    let texts = nodes.flat_map(|node| {
-        let node = node.accesskit_node();
-        [node.label(), node.value()]
-    });
-    texts.flatten().collect()
-}
+use std::time::Duration;
+use window::{
+    DESKTOP, SMALL, has_button, open, open_small_run, press, state, wait, wait_for, words,
+};
 
 #[track_caller]
 fn assert_says(said: &[String], expected: &str) {

@@ -47,7 +47,7 @@ pub(super) fn show(ui: &mut Ui, report: &Report, total_updates: usize, height: f
             HoverPosition::Elsewhere { .. } => None,
         });
     let shown = plot.show(ui, |plot| {
-        plot.line(Line::new("loss", points).color(color).width(1.0))
+        plot.line(Line::new("loss", points).color(color).width(1.0));
     });
     theme::describe(&shown.response, || describe(loss));
 }

@@ -82,20 +82,20 @@ impl Lab {
         };
         let mut parts: [Part<'_>; 5] = [
             ("Bytes by class at the peak", &mut |ui| {
-                classes::show(ui, report)
+                classes::show(ui, report);
             }),
             ("Predicted and measured", &mut |ui| {
-                totals::device(ui, report)
+                totals::device(ui, report);
             }),
             ("Loss", &mut |ui| {
-                curve::show(ui, report, state.total_updates, PLOT_POINTS)
+                curve::show(ui, report, state.total_updates, PLOT_POINTS);
             }),
             ("Result and time", &mut |ui| totals::run(ui, report)),
             ("Network", &mut network_and_host),
         ];
         cards(ui, &mut parts);
         theme::card(ui, "Largest tensors at the peak", |ui| {
-            tensors::show(ui, report)
+            tensors::show(ui, report);
         });
     }
 }

@@ -4,6 +4,7 @@
 mod axis;
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
+mod chart;
 mod classes;
 mod control;
 mod curve;

@@ -18,11 +18,16 @@ pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
         for variant in variants {
             let _ = writeln!(text, "    {:<16} {}", variant.slug, variant.title);
         }
-        let variants: Vec<Value> = variants.iter().map(|v| json!({ "slug": v.slug, "title": v.title })).collect();
+        let variants: Vec<Value> = variants
+            .iter()
+            .map(|v| json!({ "slug": v.slug, "title": v.title }))
+            .collect();
         all.push(json!({ "slug": lesson.slug, "title": lesson.title, "variants": variants }));
     }
     let json = serde_json::to_string_pretty(&all)? + "\n";
-    write_json(args.json.as_deref(), &json, |path| files::write_text("lesson list", path, &json))?;
+    write_json(args.json.as_deref(), &json, |path| {
+        files::write_text("lesson list", path, &json)
+    })?;
     if args.json.as_deref().is_some_and(is_stdout) {
         return Ok(());
     }
@@ -53,7 +58,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), CliError> {
         all.push(json!({ "lesson": lesson.slug, "claims": results }));
     }
     let json = serde_json::to_string_pretty(&all)? + "\n";
-    write_json(args.json.as_deref(), &json, |path| files::write_text("claims", path, &json))?;
+    write_json(args.json.as_deref(), &json, |path| {
+        files::write_text("claims", path, &json)
+    })?;
     match n_failed {
         0 => Ok(()),
         n => Err(CliError::Failed(format!("{n} claims do not hold"))),
@@ -64,7 +71,11 @@ fn describe(lesson: &Lesson, results: &[ClaimResult]) -> String {
     let mut text = format!("{}  {}\n", lesson.slug, lesson.title);
     for result in results {
         let mark = if result.passed { "holds " } else { "FAILS " };
-        let _ = writeln!(text, "  {mark} {} (expected {}, found {})", result.sentence, result.expected, result.found);
+        let _ = writeln!(
+            text,
+            "  {mark} {} (expected {}, found {})",
+            result.sentence, result.expected, result.found
+        );
     }
     text
 }

@@ -46,12 +46,21 @@ impl CliError {
     /// The exit code of the contract: 1 failed run, 2 bad input, 3 out of memory, 4 no adapter, 5 diverged.
     fn code(&self) -> u8 {
         match self {
-            Self::Experiment(_) | Self::Data(_) | Self::Graph(_) | Self::Lesson(_) | Self::Write(_) => 2,
+            Self::Experiment(_)
+            | Self::Data(_)
+            | Self::Graph(_)
+            | Self::Lesson(_)
+            | Self::Write(_) => 2,
             Self::Train(TrainError::Data(_) | TrainError::Graph(_)) => 2,
-            Self::Train(TrainError::Engine(EngineError::Limit(_) | EngineError::OutOfMemory(_))) => 3,
+            Self::Train(TrainError::Engine(
+                EngineError::Limit(_) | EngineError::OutOfMemory(_),
+            )) => 3,
             Self::Train(TrainError::Engine(EngineError::NoAdapter { .. })) => 4,
             Self::Train(TrainError::Diverged { .. }) => 5,
-            Self::Train(TrainError::Engine(_)) | Self::Output(_) | Self::Json(_) | Self::Failed(_) => 1,
+            Self::Train(TrainError::Engine(_))
+            | Self::Output(_)
+            | Self::Json(_)
+            | Self::Failed(_) => 1,
         }
     }
 }
@@ -66,13 +75,19 @@ pub fn main() -> ExitCode {
         Some(Command::Run(run)) => run::run(&run),
         Some(Command::Plan(plan)) => plan::plan(&plan),
         Some(Command::Gpu(gpu)) => gpu::gpu(&gpu),
-        Some(Command::Lesson { command: LessonCommand::List(list) }) => lesson::list(&list),
-        Some(Command::Lesson { command: LessonCommand::Check(check) }) => lesson::check(&check),
+        Some(Command::Lesson {
+            command: LessonCommand::List(list),
+        }) => lesson::list(&list),
+        Some(Command::Lesson {
+            command: LessonCommand::Check(check),
+        }) => lesson::check(&check),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that has seen enough, such as `head`, is no failure.
-        Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "error: {error}");
             ExitCode::from(error.code())

@@ -13,7 +13,9 @@ pub(super) fn plan(args: &PlanArgs) -> Result<(), CliError> {
     let source = source_info(&experiment.data.source)?;
     let step = step::plan(&experiment, &source)?;
     let report = plan_report(&experiment, &source, &step);
-    write_json(args.json.as_deref(), &files::to_json(&report)?, |path| files::write_json(&report, path))?;
+    write_json(args.json.as_deref(), &files::to_json(&report)?, |path| {
+        files::write_json(&report, path)
+    })?;
     if let Some(path) = &args.png {
         files::write_png(&report, path)?;
     }

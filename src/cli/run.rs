@@ -16,7 +16,11 @@ use std::sync::Arc;
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let experiment = Experiment::load(&args.file, &args.sets)?;
     // A path that takes no file is found before the training, not after it.
-    let outputs = [("JSON report", &args.json), ("CSV curve", &args.csv), ("PNG picture", &args.png)];
+    let outputs = [
+        ("JSON report", &args.json),
+        ("CSV curve", &args.csv),
+        ("PNG picture", &args.png),
+    ];
     for (what, path) in outputs {
         if let Some(path) = path.as_deref().filter(|p| !is_stdout(p)) {
             files::check_writable(what, path)?;
@@ -36,7 +40,11 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
 
 /// Trains an experiment from start to end, with a progress bar on standard error. Gives the report as far as the
 /// training came.
-pub(super) fn train(experiment: &Experiment, choice: EngineChoice, quiet: bool) -> (Option<Report>, Result<(), TrainError>) {
+pub(super) fn train(
+    experiment: &Experiment,
+    choice: EngineChoice,
+    quiet: bool,
+) -> (Option<Report>, Result<(), TrainError>) {
     pollster::block_on(async {
         let split = match data::load(&experiment.data).await {
             Ok(split) => Arc::new(split),
@@ -79,7 +87,10 @@ fn show(trainer: &mut Trainer, bar: &ProgressBar, results: &[UpdateResult]) {
         let ledger = trainer.engine_mut().ledger();
         let peak = ledger.peak().map_or(0, |p| p.by_class.allocated());
         let (allocated, peak) = (Bytes(ledger.now().allocated()), Bytes(peak));
-        bar.set_message(format!("loss {:.4}  {samples:.0} samples/s  in use {allocated}, peak {peak}", last.loss));
+        bar.set_message(format!(
+            "loss {:.4}  {samples:.0} samples/s  in use {allocated}, peak {peak}",
+            last.loss
+        ));
     }
 }
 
@@ -88,14 +99,17 @@ fn progress_bar(total: usize, quiet: bool) -> ProgressBar {
     if quiet {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} [{elapsed}<{eta}]  {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} [{elapsed}<{eta}]  {msg}")
+    {
         bar.set_style(style);
     }
     bar
 }
 
 fn write_files(args: &RunArgs, report: &Report) -> Result<(), CliError> {
-    write_json(args.json.as_deref(), &files::to_json(report)?, |path| files::write_json(report, path))?;
+    write_json(args.json.as_deref(), &files::to_json(report)?, |path| {
+        files::write_json(report, path)
+    })?;
     if let Some(path) = &args.csv {
         files::write_csv(report, path)?;
     }

@@ -25,7 +25,7 @@ pub struct Lesson {
     /// The text, Markdown.
     pub markdown: &'static str,
     /// Its experiments; the first one is the one the text starts with.
-    pub variants: Vec<Variant>,
+    pub variants: &'static [Variant],
     /// The text of `claims.toml`.
     claims: &'static str,
 }
@@ -77,14 +77,10 @@ impl Lesson {
             slug: folder.slug,
             title: heading.trim_start_matches('#').trim(),
             markdown: folder.markdown,
-            variants: variants.collect(),
+            // Lessons live as long as the program, and so may what they consist of.
+            variants: variants.collect::<Vec<_>>().leak(),
             claims: folder.claims,
         }
-    }
-
-    /// Its experiments; the first one is the one the text starts with.
-    pub fn variants(&self) -> Vec<Variant> {
-        self.variants.clone()
     }
 
     /// The experiment `variant`.

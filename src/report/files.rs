@@ -83,7 +83,10 @@ fn write(what: &'static str, path: &Path, bytes: &[u8]) -> Result<(), WriteError
 
 /// A name in the same folder that no other run uses.
 fn beside(path: &Path) -> std::path::PathBuf {
-    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("report");
+    let name = path
+        .file_name()
+        .and_then(|n| n.to_str())
+        .unwrap_or("report");
     path.with_file_name(format!(".{name}.{}.part", std::process::id()))
 }
 

@@ -26,7 +26,13 @@ pub(super) fn draw(report: &Report, path: &Path) -> Result<(), DrawError> {
         return Err("the report holds no timeline".into());
     }
     // The font of the app: the picture looks the same on a machine without any.
-    if register_font("sans-serif", FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT).is_err() {
+    if register_font(
+        "sans-serif",
+        FontStyle::Normal,
+        epaint_default_fonts::UBUNTU_LIGHT,
+    )
+    .is_err()
+    {
         return Err("the font could not be read".into());
     }
     let root = BitMapBackend::new(path, SIZE).into_drawing_area();
@@ -41,7 +47,13 @@ pub(super) fn draw(report: &Report, path: &Path) -> Result<(), DrawError> {
 type Area<'a> = DrawingArea<BitMapBackend<'a>, plotters::coord::Shift>;
 
 fn draw_chart(report: &Report, moments: &[Moment], area: &Area<'_>) -> Result<(), DrawError> {
-    let top = moments.iter().map(|m| m.by_class.reserved()).max().unwrap_or(1) as f64;
+    let top_bytes = moments
+        .iter()
+        .map(|m| m.by_class.reserved())
+        .max()
+        .unwrap_or(1);
+    let (unit, unit_name) = Bytes(top_bytes).axis_unit();
+    let top = top_bytes as f64 / unit;
     let peak = &report.memory.at_peak;
     let caption = format!(
         "{}: peak {} at \"{}\" ({})",
@@ -62,15 +74,18 @@ fn draw_chart(report: &Report, moments: &[Moment], area: &Area<'_>) -> Result<()
         .light_line_style(TRANSPARENT)
         .x_labels(0)
         .x_desc("nodes of one step, in the order they run")
-        .y_label_formatter(&|bytes| Bytes(*bytes as u64).to_string())
+        .y_label_formatter(&|value| format!("{value} {unit_name}"))
         .label_style(("sans-serif", 15).into_font().color(&INK))
         .draw()?;
     for (index, moment) in moments.iter().enumerate() {
         let mut below = 0.0;
         for (class, bytes) in moment.by_class.iter().filter(|(_, b)| *b > 0) {
-            let above = below + bytes as f64;
+            let above = below + bytes as f64 / unit;
             let x = index as f64;
-            chart.draw_series([Rectangle::new([(x, below), (x + 1.0, above)], color(class).filled())])?;
+            chart.draw_series([Rectangle::new(
+                [(x, below), (x + 1.0, above)],
+                color(class).filled(),
+            )])?;
             below = above;
         }
     }
@@ -79,7 +94,10 @@ fn draw_chart(report: &Report, moments: &[Moment], area: &Area<'_>) -> Result<()
     for (index, moment) in moments.iter().enumerate() {
         if index == 0 || part(&moments[index - 1]) != part(moment) {
             let x = index as f64;
-            chart.draw_series([PathElement::new(vec![(x, 0.0), (x, top * 1.1)], INK.stroke_width(1))])?;
+            chart.draw_series([PathElement::new(
+                vec![(x, 0.0), (x, top * 1.1)],
+                INK.stroke_width(1),
+            )])?;
             let name = match moment.program {
                 crate::graph::Program::Evaluate => "evaluate",
                 _ => moment.phase.name(),
@@ -87,7 +105,7 @@ fn draw_chart(report: &Report, moments: &[Moment], area: &Area<'_>) -> Result<()
             chart.draw_series([Text::new(name, (x + 0.15, top * 1.1), label.clone())])?;
         }
         if moment.node == peak.node && moment.program == peak.program {
-            let at = (index as f64 + 0.5, peak.by_class.allocated() as f64);
+            let at = (index as f64 + 0.5, peak.by_class.allocated() as f64 / unit);
             chart.draw_series([TriangleMarker::new(at, 9, BLACK.filled())])?;
         }
     }
@@ -100,12 +118,23 @@ fn draw_legend(moments: &[Moment], area: &Area<'_>) -> Result<(), DrawError> {
         if moments.iter().all(|m| m.by_class.get(class) == 0) {
             continue;
         }
-        area.draw(&Rectangle::new([(6, y), (24, y + 18)], color(class).filled()))?;
-        area.draw(&Text::new(class.name().replace('_', " "), (32, y + 1), ("sans-serif", 16).into_font().color(&INK)))?;
+        area.draw(&Rectangle::new(
+            [(6, y), (24, y + 18)],
+            color(class).filled(),
+        ))?;
+        area.draw(&Text::new(
+            class.name().replace('_', " "),
+            (32, y + 1),
+            ("sans-serif", 16).into_font().color(&INK),
+        ))?;
         y += 28;
     }
     area.draw(&TriangleMarker::new((15, y + 12), 8, BLACK.filled()))?;
-    area.draw(&Text::new("peak in use", (32, y + 1), ("sans-serif", 16).into_font().color(&INK)))?;
+    area.draw(&Text::new(
+        "peak in use",
+        (32, y + 1),
+        ("sans-serif", 16).into_font().color(&INK),
+    ))?;
     Ok(())
 }
 

@@ -21,44 +21,81 @@ fn expect_refusal(output: &std::process::Output, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "{part:?} is missing in:\n{message}");
     }
-    assert_eq!(message.matches("error:").count(), 1, "one message, not:\n{message}");
+    assert_eq!(
+        message.matches("error:").count(),
+        1,
+        "one message, not:\n{message}"
+    );
     assert!(!message.contains("panicked"), "{message}");
     assert!(output.stdout.is_empty(), "nothing on standard output");
 }
 
 #[test]
 fn an_unknown_field_is_named_with_the_allowed_ones() {
-    refused(&SMALL.replace("batch = 32", "batch = 32\nbatchsize = 3"), &[], &["data.batchsize", "batch", "experiment.toml"]);
+    refused(
+        &SMALL.replace("batch = 32", "batch = 32\nbatchsize = 3"),
+        &[],
+        &["data.batchsize", "batch", "experiment.toml"],
+    );
 }
 
 #[test]
 fn a_wrong_type_is_named_with_its_value() {
-    refused(&SMALL.replace("batch = 32", "batch = \"many\""), &[], &["data.batch", "many"]);
+    refused(
+        &SMALL.replace("batch = 32", "batch = \"many\""),
+        &[],
+        &["data.batch", "many"],
+    );
 }
 
 #[test]
 fn a_batch_of_0_and_0_steps_are_refused_together() {
-    refused(SMALL, &["data.batch=0", "train.steps=0"], &["data.batch", "train.steps", "0"]);
+    refused(
+        SMALL,
+        &["data.batch=0", "train.steps=0"],
+        &["data.batch", "train.steps", "0"],
+    );
 }
 
 #[test]
 fn an_unknown_optimizer_is_named_with_the_known_ones() {
-    refused(&SMALL.replace("adamw", "adamwow"), &[], &["train.optimizer.kind", "adamwow", "sgd", "momentum", "adamw"]);
+    refused(
+        &SMALL.replace("adamw", "adamwow"),
+        &[],
+        &[
+            "train.optimizer.kind",
+            "adamwow",
+            "sgd",
+            "momentum",
+            "adamw",
+        ],
+    );
 }
 
 #[test]
 fn a_negative_learning_rate_is_refused() {
-    refused(&SMALL.replace("lr = 1e-3", "lr = -0.5"), &[], &["train.optimizer.lr", "-0.5"]);
+    refused(
+        &SMALL.replace("lr = 1e-3", "lr = -0.5"),
+        &[],
+        &["train.optimizer.lr", "-0.5"],
+    );
 }
 
 #[test]
 fn a_budget_in_bananas_is_refused_with_an_example() {
-    refused(SMALL, &["memory.budget=8 bananas"], &["memory.budget", "8 bananas", "MiB"]);
+    refused(
+        SMALL,
+        &["memory.budget=8 bananas"],
+        &["memory.budget", "8 bananas", "MiB"],
+    );
 }
 
 #[test]
 fn a_missing_experiment_is_named() {
-    let output = headroom().args(["run", "no-such-file.toml"]).output().unwrap();
+    let output = headroom()
+        .args(["run", "no-such-file.toml"])
+        .output()
+        .unwrap();
     expect_refusal(&output, &["no-such-file.toml"]);
 }
 
@@ -66,14 +103,27 @@ fn a_missing_experiment_is_named() {
 fn a_report_that_cannot_be_written_is_refused_before_the_training() {
     let scene = Scene::new(SMALL);
     let started = std::time::Instant::now();
-    let output = scene.headroom("run", &["--set", "train.steps=100000", "--json", "no/such/folder/out.json"]);
+    let output = scene.headroom(
+        "run",
+        &[
+            "--set",
+            "train.steps=100000",
+            "--json",
+            "no/such/folder/out.json",
+        ],
+    );
     expect_refusal(&output, &["no/such/folder/out.json"]);
     assert!(started.elapsed().as_secs() < 20, "it trained first");
 }
 
 #[test]
 fn wrong_arguments_exit_with_2() {
-    for arguments in [vec!["runn"], vec!["run"], vec!["run", "x.toml", "--engine", "abacus"], vec!["plan", "--nope"]] {
+    for arguments in [
+        vec!["runn"],
+        vec!["run"],
+        vec!["run", "x.toml", "--engine", "abacus"],
+        vec!["plan", "--nope"],
+    ] {
         let output = headroom().args(&arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
@@ -101,12 +151,19 @@ impl DataFolder {
     }
 
     fn refused(&self, parts: &[&str]) {
-        refused(SMALL, &[&format!("data.path={}", Path::display(self.0.path()))], parts);
+        refused(
+            SMALL,
+            &[&format!("data.path={}", Path::display(self.0.path()))],
+            parts,
+        );
     }
 }
 
 fn images(magic: u32, n: u32) -> Vec<u8> {
-    let mut bytes: Vec<u8> = [magic, n, 28, 28].iter().flat_map(|w| w.to_be_bytes()).collect();
+    let mut bytes: Vec<u8> = [magic, n, 28, 28]
+        .iter()
+        .flat_map(|w| w.to_be_bytes())
+        .collect();
     bytes.extend((0..n * 784).map(|i| (i % 251) as u8));
     bytes
 }

@@ -33,7 +33,10 @@ impl Scene {
 
     fn command(&self, command: &str, rest: &[&str]) -> Command {
         let mut program = headroom();
-        program.arg(command).arg(self.path("experiment.toml")).args(rest);
+        program
+            .arg(command)
+            .arg(self.path("experiment.toml"))
+            .args(rest);
         program.current_dir(self.folder.path());
         program
     }
@@ -60,4 +63,7 @@ fn stdout(output: &Output) -> String {
 }
 
 /// Environment in which the Vulkan loader finds no driver.
-const NO_ADAPTER: [(&str, &str); 2] = [("VK_ICD_FILENAMES", "/nonexistent.json"), ("VK_DRIVER_FILES", "/nonexistent.json")];
+const NO_ADAPTER: [(&str, &str); 2] = [
+    ("VK_ICD_FILENAMES", "/nonexistent.json"),
+    ("VK_DRIVER_FILES", "/nonexistent.json"),
+];

@@ -6,11 +6,21 @@ use std::io::Write as _;
 #[test]
 fn the_report_has_the_fields_of_the_contract_and_predicts_what_was_measured() {
     let scene = Scene::new(SMALL);
-    let output = scene.headroom("run", &["--engine", "gpu", "--json", "out.json", "--csv", "out.csv", "--png", "out.png"]);
+    let output = scene.headroom(
+        "run",
+        &[
+            "--engine", "gpu", "--json", "out.json", "--csv", "out.csv", "--png", "out.png",
+        ],
+    );
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let report = scene.json("out.json");
     let info = &report["engine"];
-    let _ = writeln!(std::io::stderr(), "[gpu] the_report_has_the_fields_of_the_contract on {} ({})", info["adapter"], info["backend"]);
+    let _ = writeln!(
+        std::io::stderr(),
+        "[gpu] the_report_has_the_fields_of_the_contract on {} ({})",
+        info["adapter"],
+        info["backend"]
+    );
     for pointer in [
         "/experiment/train/optimizer/lr",
         "/engine/adapter",
@@ -35,18 +45,48 @@ fn the_report_has_the_fields_of_the_contract_and_predicts_what_was_measured() {
         "/time/samples_per_second",
         "/time/data_wait_fraction",
     ] {
-        assert!(report.pointer(pointer).is_some_and(|v| !v.is_null()), "{pointer} is missing");
+        assert!(
+            report.pointer(pointer).is_some_and(|v| !v.is_null()),
+            "{pointer} is missing"
+        );
     }
-    assert!(report["memory"].get("driver_bytes").is_some(), "unknown is null, not absent");
-    assert_eq!((&report["schema"], &report["steps"]), (&1.into(), &5.into()));
+    assert!(
+        report["memory"].get("driver_bytes").is_some(),
+        "unknown is null, not absent"
+    );
+    assert_eq!(
+        (&report["schema"], &report["steps"]),
+        (&1.into(), &5.into())
+    );
     let memory = &report["memory"];
-    assert_eq!(memory["peak_bytes"]["predicted"], memory["peak_bytes"]["measured"]);
-    assert_eq!(memory["reserved_bytes"]["predicted"], memory["reserved_bytes"]["measured"]);
+    assert_eq!(
+        memory["peak_bytes"]["predicted"],
+        memory["peak_bytes"]["measured"]
+    );
+    assert_eq!(
+        memory["reserved_bytes"]["predicted"],
+        memory["reserved_bytes"]["measured"]
+    );
     let csv = std::fs::read_to_string(scene.path("out.csv")).unwrap();
-    assert_eq!((csv.lines().next(), csv.lines().count()), (Some("update,loss"), 6));
-    assert!(std::fs::read(scene.path("out.png")).unwrap().starts_with(b"\x89PNG"));
+    assert_eq!(
+        (csv.lines().next(), csv.lines().count()),
+        (Some("update,loss"), 6)
+    );
+    assert!(
+        std::fs::read(scene.path("out.png"))
+            .unwrap()
+            .starts_with(b"\x89PNG")
+    );
     let table = stdout(&output);
-    for part in ["weights", "optimizer_state", "predicted", "measured", "peak in use", "phase", "accuracy"] {
+    for part in [
+        "weights",
+        "optimizer_state",
+        "predicted",
+        "measured",
+        "peak in use",
+        "phase",
+        "accuracy",
+    ] {
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
 }
@@ -60,7 +100,14 @@ fn plan_and_run_predict_the_same_bytes() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     }
     let (plan, run) = (scene.json("plan.json"), scene.json("run.json"));
-    for pointer in ["/memory/peak_bytes/predicted", "/memory/reserved_bytes/predicted", "/memory/at_peak", "/memory/timeline", "/memory/largest", "/experiment"] {
+    for pointer in [
+        "/memory/peak_bytes/predicted",
+        "/memory/reserved_bytes/predicted",
+        "/memory/at_peak",
+        "/memory/timeline",
+        "/memory/largest",
+        "/experiment",
+    ] {
         assert_eq!(plan.pointer(pointer), run.pointer(pointer), "{pointer}");
     }
     assert!(plan["memory"]["peak_bytes"]["measured"].is_null() && plan["engine"].is_null());
@@ -72,9 +119,23 @@ fn the_plan_shows_activations_workspace_batch_and_host_as_own_lines() {
     let scene = Scene::new(SMALL);
     let mut program = scene.command("plan", &["--set", "data.batch=2048", "--timeline"]);
     let output = program.envs(NO_ADAPTER).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "a plan needs no adapter: {}", stderr(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "a plan needs no adapter: {}",
+        stderr(&output)
+    );
     let table = stdout(&output);
-    for part in ["activations", "workspace", "data ", "host: batch in the making", "host: data set", "256 bytes", "A plan for training", "backward"] {
+    for part in [
+        "activations",
+        "workspace",
+        "data ",
+        "host: batch in the making",
+        "host: data set",
+        "256 bytes",
+        "A plan for training",
+        "backward",
+    ] {
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
 }
@@ -94,13 +155,23 @@ fn a_budget_that_is_too_small_exits_with_3_says_everything_and_leaves_a_report()
     let scene = Scene::new(SMALL);
     let needed = {
         scene.headroom("plan", &["--json", "plan.json"]);
-        scene.json("plan.json")["memory"]["reserved_bytes"]["predicted"].as_u64().unwrap()
+        scene.json("plan.json")["memory"]["reserved_bytes"]["predicted"]
+            .as_u64()
+            .unwrap()
     };
     let set = format!("memory.budget={}", needed - 256);
     let output = scene.headroom("run", &["--set", &set, "--json", "out.json"]);
     let message = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{message}");
-    for part in ["out of memory", "at node", "phase", "weights", "The largest values", "What would fit", "--set techniques.accumulate="] {
+    for part in [
+        "out of memory",
+        "at node",
+        "phase",
+        "weights",
+        "The largest values",
+        "What would fit",
+        "--set techniques.accumulate=",
+    ] {
         assert!(message.contains(part), "{part} is missing in:\n{message}");
     }
     assert_eq!(scene.json("out.json")["steps"], 0);
@@ -113,7 +184,10 @@ fn a_budget_that_is_too_small_exits_with_3_says_everything_and_leaves_a_report()
 
 #[test]
 fn a_diverged_training_exits_with_5() {
-    let scene = Scene::new(&SMALL.replace("{ kind = \"adamw\", lr = 1e-3 }", "{ kind = \"sgd\", lr = 1e30 }"));
+    let scene = Scene::new(&SMALL.replace(
+        "{ kind = \"adamw\", lr = 1e-3 }",
+        "{ kind = \"sgd\", lr = 1e30 }",
+    ));
     let output = scene.headroom("run", &["--json", "out.json"]);
     assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
     assert!(stderr(&output).contains("train.optimizer.lr"));
@@ -124,11 +198,23 @@ fn a_diverged_training_exits_with_5() {
 #[cfg(target_os = "linux")]
 fn without_an_adapter_the_cpu_trains_and_says_so() {
     let scene = Scene::new(SMALL);
-    let output = scene.command("run", &["--json", "out.json"]).envs(NO_ADAPTER).output().unwrap();
+    let output = scene
+        .command("run", &["--json", "out.json"])
+        .envs(NO_ADAPTER)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("warning: No usable graphics adapter"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("warning: No usable graphics adapter"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(scene.json("out.json")["engine"]["kind"], "cpu");
-    let output = scene.command("run", &["--engine", "gpu"]).envs(NO_ADAPTER).output().unwrap();
+    let output = scene
+        .command("run", &["--engine", "gpu"])
+        .envs(NO_ADAPTER)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("--engine cpu"));
 }
@@ -139,11 +225,22 @@ fn the_adapter_list_names_backend_limits_and_chosen_kernels() {
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let first = &all[0];
     assert_eq!(first["preferred"], true, "{all}");
-    for field in ["adapter", "backend", "device_type", "driver", "features", "max_binding_bytes", "matmul"] {
+    for field in [
+        "adapter",
+        "backend",
+        "device_type",
+        "driver",
+        "features",
+        "max_binding_bytes",
+        "matmul",
+    ] {
         assert!(first.get(field).is_some(), "{field} is missing in {first}");
     }
     let text = stdout(&headroom().arg("gpu").output().unwrap());
-    assert!(text.contains("used for training") && text.contains("matmul_"), "{text}");
+    assert!(
+        text.contains("used for training") && text.contains("matmul_"),
+        "{text}"
+    );
 }
 
 /// Without a display the app says what to use instead.
@@ -151,8 +248,15 @@ fn the_adapter_list_names_backend_limits_and_chosen_kernels() {
 #[cfg(target_os = "linux")]
 fn without_a_display_the_app_names_run_and_exits_with_2() {
     let mut program = headroom();
-    program.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env_remove("WAYLAND_SOCKET");
+    program
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("WAYLAND_SOCKET");
     let output = program.output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("headroom run"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("headroom run"),
+        "{}",
+        stderr(&output)
+    );
 }
