@@ -7,7 +7,7 @@ use crate::plan::Moment;
 use crate::report::Report;
 use crate::units::Bytes;
 use egui::{
-    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, TextStyle, Ui, pos2, vec2,
+    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, TextStyle, Ui, pos2,
 };
 
 const AXIS_POINTS: f32 = 70.0;

@@ -99,18 +99,13 @@ pub(super) fn message(ui: &mut Ui, title: &str, text: &str, color: Color32) {
     frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.label(RichText::new(title).strong().color(color));
-        let scroll = ScrollArea::both()
+        let scroll = ScrollArea::vertical()
             .id_salt(title)
             .max_height(MESSAGE_POINTS)
             .auto_shrink([false, true]);
         scroll.show(ui, |ui| {
-            let label =
-                egui::Label::new(RichText::new(text).text_style(style.clone())).selectable(true);
-            ui.add(if style == TextStyle::Monospace {
-                label.extend()
-            } else {
-                label.wrap()
-            });
+            let words = RichText::new(text).text_style(style);
+            ui.add(egui::Label::new(words).wrap().selectable(true));
         });
     });
 }

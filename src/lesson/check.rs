@@ -31,7 +31,7 @@ pub fn check(
     run: &mut dyn FnMut(&Experiment) -> Result<Report, String>,
 ) -> Result<Vec<ClaimResult>, LessonError> {
     let claims = lesson.claims()?;
-    // Every name is looked up before the first experiment runs: some take a minute.
+    // Every variant is looked up before the first one runs: some take a minute.
     let mut experiments = BTreeMap::new();
     for place in claims.iter().flat_map(|claim| claim.test.places()) {
         experiments.insert(place.variant.clone(), lesson.experiment(&place.variant)?);
@@ -85,7 +85,12 @@ fn judge(claim: &Claim, fields: &Fields<'_>) -> Result<ClaimResult, LessonError>
         }
         Test::Ratio { of, to, min, max } => {
             let ratio = as_float(&fields.number(of)?) / as_float(&fields.number(to)?);
-            let expected = format!("{of} is {min} to {max} times {to}");
+            let bounds = if min == max {
+                min.to_string()
+            } else {
+                format!("{min} to {max}")
+            };
+            let expected = format!("{of} is {bounds} times {to}");
             (
                 expected,
                 format!("{ratio:.4}"),

@@ -111,7 +111,7 @@ pub async fn adapters() -> Vec<AdapterReport> {
                     Tier::Processor => ["matmul_register", "matmul_naive"],
                     Tier::Graphics => ["matmul_tiled", "matmul_tiled"],
                 },
-                info: engine_info(adapter),
+                info: engine_info(adapter, &info),
             }
         })
         .collect();
@@ -143,15 +143,16 @@ pub(super) async fn open() -> Result<Device, EngineError> {
         // Destroying the device on purpose ends here too, when nobody asks any more.
         lost.lose(&format!("{reason:?}: {message}"));
     });
+    let info = described(&adapter).await;
     Ok(Device {
         wgpu: device,
         queue,
-        info: engine_info(&adapter),
+        info: engine_info(&adapter, &info),
         limits: DeviceLimits {
             max_binding_bytes: u64::from(limits.max_storage_buffer_binding_size),
             max_buffer_bytes: limits.max_buffer_size,
         },
-        tier: tier(&adapter.get_info()),
+        tier: tier(&info),
         faults,
     })
 }
@@ -185,6 +186,24 @@ async fn request(instance: &wgpu::Instance) -> Result<wgpu::Adapter, EngineError
     })
 }
 
+/// What is known about an adapter. A browser's description is mostly empty, its vendor and architecture are not.
+#[cfg_attr(
+    not(target_arch = "wasm32"),
+    expect(clippy::unused_async, reason = "the browser's side of it waits")
+)]
+async fn described(adapter: &wgpu::Adapter) -> wgpu::AdapterInfo {
+    #[cfg_attr(
+        not(target_arch = "wasm32"),
+        expect(unused_mut, reason = "changed in a browser")
+    )]
+    let mut info = adapter.get_info();
+    #[cfg(target_arch = "wasm32")]
+    if info.name.is_empty() {
+        info.name = super::browser::adapter_name().await.unwrap_or_default();
+    }
+    info
+}
+
 fn tier(info: &wgpu::AdapterInfo) -> Tier {
     // Browsers hide the type of the adapter; SwiftShader, their software one, is known by name.
     let software = info.device_type == wgpu::DeviceType::Cpu
@@ -196,8 +215,7 @@ fn tier(info: &wgpu::AdapterInfo) -> Tier {
     }
 }
 
-fn engine_info(adapter: &wgpu::Adapter) -> EngineInfo {
-    let info = adapter.get_info();
+fn engine_info(adapter: &wgpu::Adapter, info: &wgpu::AdapterInfo) -> EngineInfo {
     let features = adapter.features();
     let of_interest = [
         (wgpu::Features::SHADER_F16, "shader-f16"),

@@ -1,5 +1,7 @@
 //! The engine on a device: plans run as WGSL kernels, one submission per program where that is short enough.
 
+#[cfg(target_arch = "wasm32")]
+mod browser;
 mod device;
 mod pipelines;
 mod pool;
@@ -80,6 +82,16 @@ impl GpuEngine {
         match self.device.tier {
             Tier::Processor => 400_000_000,
             Tier::Graphics => 20_000_000_000,
+        }
+    }
+
+    /// Updates that may be on their way at once. A graphics card is kept busy by letting the host run ahead; a processor
+    /// that stands in for one needs its cores back between two updates, or a UI drawn by the same cores stands still.
+    fn depth(&self) -> usize {
+        match self.device.tier {
+            Tier::Processor => 1,
+            // One buffer of the ring stays free for the next request.
+            Tier::Graphics => READBACK_RING,
         }
     }
 
@@ -194,9 +206,6 @@ impl GpuEngine {
         {
             arrived.extend(self.take_oldest().await?);
         }
-        if self.loaded()?.ring.len() >= READBACK_RING {
-            arrived.extend(self.take_oldest().await?);
-        }
         let Some(loaded) = self.loaded.as_mut() else {
             return Ok(arrived);
         };
@@ -235,6 +244,9 @@ impl GpuEngine {
             mapping,
         });
         self.device.faults.check()?;
+        while self.loaded()?.ring.len() >= self.depth() {
+            arrived.extend(self.take_oldest().await?);
+        }
         Ok(arrived)
     }
 
