@@ -6,80 +6,92 @@ use crate::step;
 use crate::units::Bytes;
 
 /// Settings under which `experiment` would take at most `limit` bytes of the device, as sentences with the `--set` to
-/// use; the one that changes the training least comes first. Empty if none of them fits.
+/// use: of each kind of change the smallest that is enough, the kinds that change the training least first. Empty if
+/// nothing helps.
 pub fn suggestions(experiment: &Experiment, source: &SourceInfo, limit: u64) -> Vec<String> {
-    let mut found = Vec::new();
-    for (set, what, changed) in candidates(experiment) {
-        let Ok(step) = step::plan(&changed, source) else {
-            continue;
-        };
-        let bytes = step.plan.reserved_bytes();
-        if bytes <= limit {
-            found.push(format!(
-                "{set}: {what}; needs {} ({bytes} bytes)",
-                Bytes(bytes)
-            ));
-        }
-    }
-    found
+    let fitting = |kind: Vec<Candidate>| {
+        kind.into_iter().find_map(|candidate| {
+            let step = step::plan(&candidate.experiment, source).ok()?;
+            let bytes = step.plan.reserved_bytes();
+            let Candidate { set, what, .. } = candidate;
+            (bytes <= limit)
+                .then(|| format!("{set}: {what}; needs {} ({bytes} bytes)", Bytes(bytes)))
+        })
+    };
+    kinds(experiment).into_iter().filter_map(fitting).collect()
 }
 
-/// Accumulation first, which changes nothing but time; then the optimizer; then both; then a smaller batch.
-fn candidates(experiment: &Experiment) -> Vec<(String, &'static str, Experiment)> {
-    let mut all = Vec::new();
-    let accumulate = |base: &Experiment, micro_batches: usize| {
-        let mut changed = base.clone();
-        changed.techniques.accumulate = micro_batches;
-        changed
-    };
-    let more: Vec<usize> = (1..8)
-        .map(|power| experiment.techniques.accumulate << power)
-        .filter(|k| *k <= experiment.data.batch)
-        .collect();
-    for k in &more {
-        let set = format!("--set techniques.accumulate={k}");
-        all.push((
-            set,
-            "the same update from smaller micro-batches",
-            accumulate(experiment, *k),
-        ));
-    }
+/// A change and the experiment it makes.
+struct Candidate {
+    set: String,
+    what: &'static str,
+    experiment: Experiment,
+}
+
+/// Kinds of change, each from its mildest form on: accumulation, which costs only time; lighter optimizers; both; a
+/// smaller batch.
+fn kinds(experiment: &Experiment) -> Vec<Vec<Candidate>> {
+    let same = "the same update from smaller micro-batches";
+    let mut all = vec![accumulated(experiment, "", same)];
     for kind in [OptimizerKind::Momentum, OptimizerKind::Sgd] {
         if !is_lighter(kind, experiment.train.optimizer.kind) {
             continue;
         }
+        let lr = experiment.train.optimizer.lr;
         let mut changed = experiment.clone();
-        changed.train.optimizer = Optimizer::new(kind, experiment.train.optimizer.lr);
-        let (name, lr) = (kind.name(), experiment.train.optimizer.lr);
-        let set = format!("--set 'train.optimizer={{kind=\"{name}\", lr={lr}}}'");
-        all.push((
-            set.clone(),
-            "an optimizer with less state; tune its learning rate",
-            changed.clone(),
-        ));
-        for k in &more {
-            let both = format!("{set} --set techniques.accumulate={k}");
-            all.push((
-                both,
-                "less optimizer state and smaller micro-batches",
-                accumulate(&changed, *k),
-            ));
-        }
+        changed.train.optimizer = Optimizer::new(kind, lr);
+        let set = format!(
+            "--set 'train.optimizer={{kind=\"{}\", lr={lr}}}'",
+            kind.name()
+        );
+        let both = accumulated(
+            &changed,
+            &format!("{set} "),
+            "less optimizer state and smaller micro-batches",
+        );
+        let what = "an optimizer with less state; tune its learning rate";
+        let alone = Candidate {
+            set,
+            what,
+            experiment: changed,
+        };
+        all.push(std::iter::once(alone).chain(both).collect());
     }
-    for shift in 1..8 {
-        let batch = experiment.data.batch >> shift;
-        if batch < experiment.techniques.accumulate.max(1) {
-            break;
-        }
-        let mut changed = experiment.clone();
-        changed.data.batch = batch;
-        all.push((
-            format!("--set data.batch={batch}"),
-            "a smaller batch; the training changes",
-            changed,
-        ));
-    }
+    let halves = (1..usize::BITS).map(|shift| experiment.data.batch >> shift);
+    let fewer = halves.take_while(|batch| *batch >= experiment.techniques.accumulate.max(1));
+    all.push(
+        fewer
+            .map(|batch| {
+                let mut changed = experiment.clone();
+                changed.data.batch = batch;
+                let set = format!("--set data.batch={batch}");
+                Candidate {
+                    set,
+                    what: "a smaller batch; the training changes",
+                    experiment: changed,
+                }
+            })
+            .collect(),
+    );
     all
+}
+
+/// `experiment` with two, four ... times as many micro-batches; `set` stands before the setting.
+fn accumulated(experiment: &Experiment, set: &str, what: &'static str) -> Vec<Candidate> {
+    let doubled =
+        (1..usize::BITS).map_while(|power| experiment.techniques.accumulate.checked_shl(power));
+    let possible = doubled.take_while(|k| *k > 0 && *k <= experiment.data.batch);
+    possible
+        .map(|k| {
+            let mut changed = experiment.clone();
+            changed.techniques.accumulate = k;
+            Candidate {
+                set: format!("{set}--set techniques.accumulate={k}"),
+                what,
+                experiment: changed,
+            }
+        })
+        .collect()
 }
 
 /// Whether `a` keeps fewer state values per weight than `b`.

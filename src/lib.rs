@@ -1,9 +1,15 @@
 //! Headroom trains small real networks on any GPU through WebGPU and shows where every byte of training memory goes.
 //!
 //! The modules stand in reading order; ARCHITECTURE.md has the map.
+#![warn(clippy::disallowed_methods)]
 #![cfg_attr(
     not(test),
-    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable)
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable
+    )
 )]
 
 pub mod units;

@@ -1,4 +1,5 @@
 //! Starts Headroom: the command line and the window natively, the page's program in a browser.
+#![warn(clippy::disallowed_methods)]
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};

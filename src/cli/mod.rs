@@ -46,6 +46,7 @@ impl CliError {
     /// The exit code of the contract: 1 failed run, 2 bad input, 3 out of memory, 4 no adapter, 5 diverged.
     fn code(&self) -> u8 {
         match self {
+            Self::Lesson(LessonError::Run { .. }) => 1,
             Self::Experiment(_)
             | Self::Data(_)
             | Self::Graph(_)

@@ -2,7 +2,7 @@
 
 use super::kernel::{Kernel, KernelError, Params, fold_groups, kernel};
 use crate::dtype::DType;
-use crate::graph::{Accumulate, Axis, Graph, Node, Op, Rule, ValueId, matrix};
+use crate::graph::{Accumulate, Axis, Graph, NORM_PARTIALS, Node, Op, Rule, ValueId, matrix};
 use crate::plan::{Cut, PlannedNode};
 
 /// Which rung of a kernel ladder suits an adapter.
@@ -89,65 +89,72 @@ fn lower(
     tier: Tier,
     in_place: bool,
 ) -> (String, Params, Grid) {
-    let output = node.writes.first().map(|v| &graph[*v]);
-    let n = output.map_or(0, crate::graph::Value::elements);
-    let input = node.reads.first().map_or(&[][..], |v| &graph[*v].shape);
-    let (rows, cols) = matrix(input, false);
-    let by_vector = Grid::Invocations(n.div_ceil(4));
-    let elements = Params::new().with("n", n);
-    let named = |stem: &str, features: &[&str]| name(stem, features, in_place);
     match &node.op {
         Op::Matmul {
             trans_a,
             trans_b,
             accumulate,
         } => matmul(graph, node, cut, tier, (*trans_a, *trans_b, *accumulate)),
-        Op::Bias => (
-            named("bias", &[]),
-            Params::new().with("rows", rows).with("cols", cols),
-            by_vector,
-        ),
-        Op::Relu => (named("relu", &[]), elements, by_vector),
-        Op::ReluGrad => (named("relu_grad", &[]), elements, by_vector),
-        Op::Gelu { tanh } => (
-            named("gelu", &[if *tanh { "tanh" } else { "exact" }]),
-            elements,
-            by_vector,
-        ),
-        Op::GeluGrad { tanh } => (
-            named("gelu_grad", &[if *tanh { "tanh" } else { "exact" }]),
-            elements,
-            by_vector,
-        ),
+        Op::Reduce { .. }
+        | Op::Broadcast { .. }
+        | Op::CrossEntropy
+        | Op::CrossEntropyGrad
+        | Op::Correct
+        | Op::NormPartials { .. }
+        | Op::NormFinish
+        | Op::Bias => by_row(graph, node, in_place),
+        _ => by_element(graph, node, in_place),
+    }
+}
+
+/// Operations that treat every element alike; an invocation computes four of them.
+fn by_element(graph: &Graph, node: &Node, in_place: bool) -> (String, Params, Grid) {
+    let n = output_elements(graph, node);
+    let grid = Grid::Invocations(n.div_ceil(4));
+    let params = Params::new().with("n", n);
+    let gelu = |tanh: bool| if tanh { "tanh" } else { "exact" };
+    let (name, params) = match &node.op {
+        Op::Gelu { tanh } => (name("gelu", &[gelu(*tanh)], in_place), params),
+        Op::GeluGrad { tanh } => (name("gelu_grad", &[gelu(*tanh)], in_place), params),
         Op::Dropout { share, key } => {
             // A share of exactly 0 keeps everything; the largest u32 is as near to 1 as a threshold comes.
             let threshold = (f64::from(*share) * 4_294_967_296.0) as u32;
-            let params = elements
+            let params = params
                 .with("node", *key as usize)
                 .with("threshold", threshold as usize);
-            (
-                named("dropout", &[]),
-                params.with_f32("keep_scale", 1.0 / (1.0 - share)),
-                by_vector,
-            )
+            let params = params.with_f32("keep_scale", 1.0 / (1.0 - share));
+            (name("dropout", &[], in_place), params)
         }
-        Op::Add => (named("add", &[]), elements, by_vector),
         Op::Scale { factor } => (
-            named("scale", &[]),
-            elements.with_f32("factor", *factor),
-            by_vector,
+            name("scale", &[], in_place),
+            params.with_f32("factor", *factor),
         ),
-        // A reshape has no cut, so it is never lowered; the name makes the mistake visible if it ever is.
-        Op::Reshape => ("reshape".into(), Params::new(), by_vector),
+        Op::Cast { from, to } => {
+            let feature = format!("{}_{}", from.name(), to.name());
+            (name("cast", &[&feature], false), params)
+        }
+        Op::Update(rule) => update(*rule, params),
+        // relu, relu_grad and add have nothing to say but their length. A reshape has no cut, so it never comes here.
+        other => (name(other.name(), &[], in_place), params),
+    };
+    (name, params, grid)
+}
+
+/// Operations that see their input as a matrix, or are sums over all of it.
+fn by_row(graph: &Graph, node: &Node, in_place: bool) -> (String, Params, Grid) {
+    let input = node.reads.first().map_or(&[][..], |v| &graph[*v].shape);
+    let (rows, cols) = matrix(input, false);
+    let by_vector = Grid::Invocations(output_elements(graph, node).div_ceil(4));
+    let classes = Params::new().with("rows", rows).with("classes", cols);
+    let sizes = Params::new().with("rows", rows).with("cols", cols);
+    match &node.op {
         Op::Reduce {
             axis,
             factor,
             per_sample,
             accumulate,
         } => {
-            let params = Params::new()
-                .with("rows", rows)
-                .with("cols", cols)
+            let params = sizes
                 .with_f32("factor", *factor)
                 .with("accumulate", accumulate_mode(*accumulate))
                 .with("per_sample", usize::from(*per_sample));
@@ -159,35 +166,20 @@ fn lower(
             (name("reduce", &[axis_name(*axis)], false), params, grid)
         }
         Op::Broadcast { axis, factor } => {
-            let (rows, cols) = matrix(output.map_or(&[][..], |v| &v.shape), false);
-            let params = Params::new()
-                .with("rows", rows)
-                .with("cols", cols)
-                .with_f32("factor", *factor);
+            let output = node.writes.first().map_or(&[][..], |v| &graph[*v].shape);
+            let (rows, cols) = matrix(output, false);
+            let params = Params::new().with("rows", rows).with("cols", cols);
+            let params = params.with_f32("factor", *factor);
             (
                 name("broadcast", &[axis_name(*axis)], false),
                 params,
                 by_vector,
             )
         }
-        Op::CrossEntropy => (
-            "cross_entropy".into(),
-            Params::new().with("rows", rows).with("classes", cols),
-            Grid::Invocations(rows),
-        ),
+        Op::CrossEntropy | Op::Correct => (node.op.name().into(), classes, Grid::Invocations(rows)),
         Op::CrossEntropyGrad => (
-            named("cross_entropy_grad", &[]),
-            Params::new().with("rows", rows).with("classes", cols),
-            by_vector,
-        ),
-        Op::Correct => (
-            "correct".into(),
-            Params::new().with("rows", rows).with("classes", cols),
-            Grid::Invocations(rows),
-        ),
-        Op::Cast { from, to } => (
-            name("cast", &[&format!("{}_{}", from.name(), to.name())], false),
-            elements,
+            name("cross_entropy_grad", &[], in_place),
+            classes,
             by_vector,
         ),
         Op::NormPartials { offset } => {
@@ -195,23 +187,24 @@ fn lower(
             (
                 "norm_partials".into(),
                 params,
-                Grid::Groups(crate::graph::NORM_PARTIALS, 1),
+                Grid::Groups(NORM_PARTIALS, 1),
             )
         }
-        Op::NormFinish => (
-            "norm_finish".into(),
-            Params::new().with("count", rows * cols),
-            Grid::Groups(1, 1),
-        ),
-        Op::Update(rule) => update(*rule, elements, by_vector),
+        Op::NormFinish => {
+            let params = Params::new().with("count", rows * cols);
+            ("norm_finish".into(), params, Grid::Groups(1, 1))
+        }
+        other => (name(other.name(), &[], in_place), sizes, by_vector),
     }
 }
 
-fn update(rule: Rule, n: Params, grid: Grid) -> (String, Params, Grid) {
+fn output_elements(graph: &Graph, node: &Node) -> usize {
+    node.writes.first().map_or(0, |v| graph[*v].elements())
+}
+
+fn update(rule: Rule, n: Params) -> (String, Params) {
     match rule {
-        Rule::Sgd { weight_decay } => {
-            ("sgd".into(), n.with_f32("weight_decay", weight_decay), grid)
-        }
+        Rule::Sgd { weight_decay } => ("sgd".into(), n.with_f32("weight_decay", weight_decay)),
         Rule::Momentum {
             momentum,
             nesterov,
@@ -221,7 +214,7 @@ fn update(rule: Rule, n: Params, grid: Grid) -> (String, Params, Grid) {
             let params = n
                 .with_f32("momentum", momentum)
                 .with_f32("weight_decay", weight_decay);
-            (name("momentum", features, false), params, grid)
+            (name("momentum", features, false), params)
         }
         Rule::Adam {
             beta1,
@@ -238,7 +231,6 @@ fn update(rule: Rule, n: Params, grid: Grid) -> (String, Params, Grid) {
             (
                 name("adam", features, false),
                 params.with_f32("weight_decay", weight_decay),
-                grid,
             )
         }
     }

@@ -103,8 +103,15 @@ impl Layers {
 }
 
 /// Reads a file of the machine this runs on; the reason where there is none.
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) fn read_file(path: &str) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+/// A page has no files.
+#[cfg(target_arch = "wasm32")]
+pub(super) fn read_file(_path: &str) -> Result<String, String> {
+    Err("a browser page has no files".into())
 }
 
 /// Lays `above` over `below`: tables field by field, everything else as a whole.

@@ -39,8 +39,7 @@ pub(super) fn classify(graph: &mut Graph, roots: &[ValueId]) {
             read_in_backward[roots[value.0].0] = true;
         }
     }
-    for index in 0..roots.len() {
-        let root = roots[index].0;
+    for (index, root) in roots.iter().map(|root| root.0).enumerate() {
         if !graph.values[index].persistent && !graph.values[root].persistent {
             let kept = made_in_forward[root] && read_in_backward[root];
             graph.values[index].class = if kept {

@@ -58,7 +58,7 @@ impl Slots {
                     (true, Some(input)) => self.places[value.0] = self.places[input.0],
                     _ => {
                         self.places[value.0] =
-                            Place::Slot(self.take(round_to_buffer(graph[*value].bytes())))
+                            Place::Slot(self.take(round_to_buffer(graph[*value].bytes())));
                     }
                 }
                 acquires.push(*value);

@@ -350,7 +350,7 @@ fn a_lost_device_ends_the_training_with_reason_and_advice() {
         &headroom::data::source_info("fashion-mnist").unwrap(),
     )
     .unwrap();
-    gpu.load(step.plan.clone(), None).unwrap();
+    gpu.load(step.plan, None).unwrap();
     for _ in 0..7 {
         gpu.run(Program::Accumulate, &Step::default()).unwrap();
     }

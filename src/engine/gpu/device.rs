@@ -16,6 +16,15 @@ pub(super) struct Device {
     pub(super) faults: Faults,
 }
 
+impl Device {
+    /// Lets the driver free memory and run callbacks that are due; never waits. In a browser both happen by themselves
+    /// when control returns to the event loop.
+    pub(super) fn look(&self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        let _ = self.wgpu.poll(wgpu::PollType::Poll);
+    }
+}
+
 /// Errors that the driver reports beside the call that caused them.
 #[derive(Clone, Default)]
 pub(super) struct Faults(Arc<Mutex<Found>>);
@@ -101,7 +110,7 @@ pub async fn adapters() -> Vec<AdapterReport> {
                 preferred: preferred
                     .as_ref()
                     .is_some_and(|p| (&p.name, p.backend) == (&info.name, info.backend)),
-                max_binding_bytes: u64::from(limits.max_storage_buffer_binding_size),
+                max_binding_bytes: limits.max_storage_buffer_binding_size,
                 max_buffer_bytes: limits.max_buffer_size,
                 max_workgroup_bytes: limits.max_compute_workgroup_storage_size,
                 max_workgroup_invocations: limits.max_compute_invocations_per_workgroup,
@@ -137,7 +146,7 @@ pub(super) async fn open() -> Result<Device, EngineError> {
     let faults = Faults::default();
     let (uncaptured, lost) = (faults.clone(), faults.clone());
     device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-        uncaptured.record(&error)
+        uncaptured.record(&error);
     }));
     device.set_device_lost_callback(move |reason, message| {
         // Destroying the device on purpose ends here too, when nobody asks any more.
@@ -149,7 +158,7 @@ pub(super) async fn open() -> Result<Device, EngineError> {
         queue,
         info: engine_info(&adapter, &info),
         limits: DeviceLimits {
-            max_binding_bytes: u64::from(limits.max_storage_buffer_binding_size),
+            max_binding_bytes: limits.max_storage_buffer_binding_size,
             max_buffer_bytes: limits.max_buffer_size,
         },
         tier: tier(&info),

@@ -300,8 +300,7 @@ impl Engine for GpuEngine {
     fn unload(&mut self) {
         self.loaded = None;
         self.memory.unload();
-        // Natively the driver frees memory when it is asked to look; in a browser this does nothing.
-        let _ = self.device.wgpu.poll(wgpu::PollType::Poll);
+        self.device.look();
     }
 
     fn upload(&mut self, value: ValueId, words: &[u32]) -> Result<(), EngineError> {

@@ -27,7 +27,7 @@ impl Mapping {
 
     /// Whether the buffer is mapped; never waits.
     pub(super) fn is_done(&self, device: &Device) -> bool {
-        let _ = device.wgpu.poll(wgpu::PollType::Poll);
+        device.look();
         !self.done.is_empty()
     }
 
