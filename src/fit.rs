@@ -6,33 +6,41 @@ use crate::step;
 use crate::units::Bytes;
 
 /// Settings under which `experiment` would take at most `limit` bytes of the device, as sentences with the `--set` to
-/// use: of each kind of change the smallest that is enough, the kinds that change the training least first. Empty if
-/// nothing helps.
+/// use; the one that changes the training least comes first. Of each kind of change only the smallest that fits is named.
+/// Empty if none of them fits.
 pub fn suggestions(experiment: &Experiment, source: &SourceInfo, limit: u64) -> Vec<String> {
-    let fitting = |kind: Vec<Candidate>| {
-        kind.into_iter().find_map(|candidate| {
+    let first_that_fits = |family: Vec<Candidate>| {
+        family.into_iter().find_map(|candidate| {
             let step = step::plan(&candidate.experiment, source).ok()?;
             let bytes = step.plan.reserved_bytes();
-            let Candidate { set, what, .. } = candidate;
+            let (set, what) = (candidate.set, candidate.what);
             (bytes <= limit)
                 .then(|| format!("{set}: {what}; needs {} ({bytes} bytes)", Bytes(bytes)))
         })
     };
-    kinds(experiment).into_iter().filter_map(fitting).collect()
+    families(experiment)
+        .into_iter()
+        .filter_map(first_that_fits)
+        .collect()
 }
 
-/// A change and the experiment it makes.
+/// A variation of an experiment.
 struct Candidate {
+    /// The arguments that make it.
     set: String,
+    /// What it changes, in words.
     what: &'static str,
     experiment: Experiment,
 }
 
-/// Kinds of change, each from its mildest form on: accumulation, which costs only time; lighter optimizers; both; a
-/// smaller batch.
-fn kinds(experiment: &Experiment) -> Vec<Vec<Candidate>> {
-    let same = "the same update from smaller micro-batches";
-    let mut all = vec![accumulated(experiment, "", same)];
+/// Kinds of change, each from the smallest change to the largest: accumulation first, which changes nothing but time;
+/// then a lighter optimizer, with as little accumulation as is needed; then a smaller batch.
+fn families(experiment: &Experiment) -> Vec<Vec<Candidate>> {
+    let mut all = vec![accumulated(
+        experiment,
+        "",
+        "the same update from smaller micro-batches",
+    )];
     for kind in [OptimizerKind::Momentum, OptimizerKind::Sgd] {
         if !is_lighter(kind, experiment.train.optimizer.kind) {
             continue;
@@ -47,46 +55,41 @@ fn kinds(experiment: &Experiment) -> Vec<Vec<Candidate>> {
         let both = accumulated(
             &changed,
             &format!("{set} "),
-            "less optimizer state and smaller micro-batches",
+            "less optimizer state, to be tuned anew, and smaller micro-batches",
         );
-        let what = "an optimizer with less state; tune its learning rate";
-        let alone = Candidate {
+        let mut family = vec![Candidate {
             set,
-            what,
+            what: "an optimizer with less state; tune its learning rate",
             experiment: changed,
-        };
-        all.push(std::iter::once(alone).chain(both).collect());
+        }];
+        family.extend(both);
+        all.push(family);
     }
-    let halves = (1..usize::BITS).map(|shift| experiment.data.batch >> shift);
-    let fewer = halves.take_while(|batch| *batch >= experiment.techniques.accumulate.max(1));
-    all.push(
-        fewer
-            .map(|batch| {
-                let mut changed = experiment.clone();
-                changed.data.batch = batch;
-                let set = format!("--set data.batch={batch}");
-                Candidate {
-                    set,
-                    what: "a smaller batch; the training changes",
-                    experiment: changed,
-                }
-            })
-            .collect(),
-    );
+    let batches = (1..usize::BITS).map(|shift| experiment.data.batch >> shift);
+    let smaller = batches.take_while(|batch| *batch >= experiment.techniques.accumulate.max(1));
+    let smaller = smaller.map(|batch| {
+        let mut changed = experiment.clone();
+        changed.data.batch = batch;
+        Candidate {
+            set: format!("--set data.batch={batch}"),
+            what: "a smaller batch; the training changes",
+            experiment: changed,
+        }
+    });
+    all.push(smaller.collect());
     all
 }
 
-/// `experiment` with two, four ... times as many micro-batches; `set` stands before the setting.
-fn accumulated(experiment: &Experiment, set: &str, what: &'static str) -> Vec<Candidate> {
-    let doubled =
-        (1..usize::BITS).map_while(|power| experiment.techniques.accumulate.checked_shl(power));
-    let possible = doubled.take_while(|k| *k > 0 && *k <= experiment.data.batch);
-    possible
+/// `experiment` with twice, four times, ... as many micro-batches, down to one sample in each.
+fn accumulated(experiment: &Experiment, before: &str, what: &'static str) -> Vec<Candidate> {
+    let now = experiment.techniques.accumulate.max(1);
+    let more = std::iter::successors(now.checked_mul(2), |k| k.checked_mul(2));
+    more.take_while(|k| *k <= experiment.data.batch)
         .map(|k| {
             let mut changed = experiment.clone();
             changed.techniques.accumulate = k;
             Candidate {
-                set: format!("{set}--set techniques.accumulate={k}"),
+                set: format!("{before}--set techniques.accumulate={k}"),
                 what,
                 experiment: changed,
             }
@@ -104,11 +107,12 @@ fn is_lighter(a: OptimizerKind, b: OptimizerKind) -> bool {
 mod tests {
     use super::*;
 
+    const TEXT: &str = "name = \"t\"\n[model]\nkind = \"mlp\"\nhidden = [64]\n[data]\nsource = \"fashion-mnist\"\nbatch = 1024\n\
+        [train]\nsteps = 1\noptimizer = { kind = \"adam\", lr = 0.001 }\n";
+
     fn experiment() -> (Experiment, SourceInfo) {
-        let text = "name = \"t\"\n[model]\nkind = \"mlp\"\nhidden = [64]\n[data]\nsource = \"fashion-mnist\"\nbatch = 1024\n\
-            [train]\nsteps = 1\noptimizer = { kind = \"adam\", lr = 0.001 }\n";
         let none = |path: &str| Err(format!("no {path}"));
-        let experiment = Experiment::from_toml(text, "t.toml", &none).unwrap();
+        let experiment = Experiment::from_toml(TEXT, "t.toml", &none).unwrap();
         let source = crate::data::source_info("fashion-mnist").unwrap();
         (experiment, source)
     }
@@ -132,11 +136,47 @@ mod tests {
                     .parse()
                     .unwrap();
                 assert!(bytes <= limit, "{line} is above {limit}");
+                assert_eq!(bytes, planned_as_advised(line, &source), "{line}");
             }
         }
         assert_eq!(
             suggestions(&experiment, &source, 1000),
             Vec::<String>::new()
         );
+    }
+    /// Reserved bytes of the experiment with the settings that a line says, read as the command line reads them.
+    fn planned_as_advised(line: &str, source: &SourceInfo) -> u64 {
+        let settings = line.split(": ").next().unwrap();
+        let sets: Vec<String> = settings
+            .split("--set ")
+            .skip(1)
+            .map(|set| set.trim().trim_matches('\'').to_owned())
+            .collect();
+        assert!(!sets.is_empty(), "{line}");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.toml");
+        std::fs::write(&file, TEXT).unwrap();
+        let changed = Experiment::load(&file, &sets).unwrap();
+        step::plan(&changed, source).unwrap().plan.reserved_bytes()
+    }
+
+    #[test]
+    fn of_each_kind_of_change_the_smallest_is_named() {
+        let (experiment, source) = experiment();
+        let needed = step::plan(&experiment, &source)
+            .unwrap()
+            .plan
+            .reserved_bytes();
+        let found = suggestions(&experiment, &source, needed - 1);
+        let starts = [
+            "--set techniques.accumulate=2: ",
+            "--set 'train.optimizer={kind=\"momentum\", lr=0.001}': ",
+            "--set 'train.optimizer={kind=\"sgd\", lr=0.001}': ",
+            "--set data.batch=512: ",
+        ];
+        assert_eq!(found.len(), starts.len(), "{found:#?}");
+        for (line, start) in found.iter().zip(starts) {
+            assert!(line.starts_with(start), "{line}");
+        }
     }
 }

@@ -6,14 +6,16 @@ mod window;
 use egui::accesskit::Role;
 use egui_kittest::kittest::Queryable;
 use headroom::app::{exact, grouped};
+use headroom::engine::EngineChoice;
 use headroom::graph::CLASSES;
 use headroom::lesson::lessons;
 use headroom::train::{SessionState, Status};
 use serde_json::Value;
+use std::io::Write as _;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use window::{
-    DESKTOP, SMALL, has_button, open, open_small_run, press, state, wait, wait_for, words,
+    DESKTOP, SMALL, has_button, open, open_on, open_small_run, press, state, wait, wait_for, words,
 };
 
 #[track_caller]
@@ -225,6 +227,67 @@ fn start_trains_to_the_end_and_reset_returns_to_the_plan() {
         ),
         (&"idle".into(), &Value::Null, &Value::Array(vec![]))
     );
+}
+
+/// A step here takes far longer than a frame, so a window that waited for one would show it at once.
+#[test]
+fn input_is_handled_within_100_ms_while_the_gpu_trains() {
+    let mut window = open_on(DESKTOP, EngineChoice::Gpu);
+    let control = window.state().control();
+    for setting in [
+        "set data.batch=1024",
+        "set model.hidden=[1024, 1024]",
+        "set train.steps=1000",
+    ] {
+        control.command(setting).expect("a valid setting");
+    }
+    wait(&mut window, "the settings to arrive", |state| {
+        state.experiment.train.steps == Some(1000)
+    });
+    press(&window, "Start");
+    let trained = wait(&mut window, "two updates", |state| {
+        state
+            .report
+            .as_ref()
+            .is_some_and(|report| report.steps >= 2)
+    });
+    let report = trained.report.expect("a report");
+    let info = report.engine.as_ref().expect("an engine");
+    let name = "input_is_handled_within_100_ms_while_the_gpu_trains";
+    let _ = writeln!(
+        std::io::stderr(),
+        "[gpu] {name} on {} ({})",
+        info.adapter,
+        info.backend
+    );
+    let step_millis = report.time.expect("times").step_millis.median;
+    assert!(
+        step_millis > 150.0,
+        "a step of {step_millis} ms is too short to tell"
+    );
+    let mut frames: Vec<Duration> = (0..60)
+        .map(|_| {
+            let begin = Instant::now();
+            window.step();
+            let taken = begin.elapsed();
+            std::thread::sleep(Duration::from_millis(20));
+            taken
+        })
+        .collect();
+    frames.sort_unstable();
+    assert_eq!(
+        state(&window).status,
+        Status::Running,
+        "it trained all the while"
+    );
+    // Two frames of sixty may fall victim to the other processes of the machine.
+    assert!(
+        frames[57] < Duration::from_millis(100),
+        "frames took up to {:?}",
+        frames[57]
+    );
+    press(&window, "Pause");
+    wait_for(&mut window, Status::Paused);
 }
 
 #[test]

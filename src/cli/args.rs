@@ -15,6 +15,12 @@ pub(super) struct Args {
 }
 
 const EXIT_CODES: &str = "\
+Examples:
+  headroom                                           (the app)
+  headroom plan lessons/01-where-memory-goes/base.toml
+  headroom run lessons/01-where-memory-goes/base.toml --json out.json
+  headroom lesson check
+
 Exit codes:
   0  done
   1  the run failed, or a claim does not hold
@@ -114,6 +120,12 @@ pub(super) struct PlanArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  headroom gpu
+  headroom gpu --json - | jq '.[] | select(.preferred) | .adapter'
+
+The adapter marked as used for training is the one `headroom run` takes. Without any, training runs on the processor.")]
 pub(super) struct GpuArgs {
     /// Write the list as JSON; `-` writes it to standard output.
     #[arg(long, value_name = "OUT")]
@@ -129,6 +141,10 @@ pub(super) enum LessonCommand {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  headroom lesson list
+  headroom lesson list --json - | jq -r '.[].variants[].slug'")]
 pub(super) struct ListArgs {
     /// Write the list as JSON; `-` writes it to standard output.
     #[arg(long, value_name = "OUT")]
@@ -136,6 +152,12 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  headroom lesson check
+  headroom lesson check 01-where-memory-goes --engine cpu --json claims.json
+
+Each experiment of the lesson is trained once, to its end. Exit code 1 says that a claim does not hold.")]
 pub(super) struct CheckArgs {
     /// The lesson, such as 01-where-memory-goes; all of them without it.
     pub(super) slug: Option<String>,

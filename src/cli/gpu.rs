@@ -1,7 +1,7 @@
 //! `headroom gpu`.
 
 use super::args::GpuArgs;
-use super::run::{is_stdout, write_json};
+use super::run::{check_outputs, is_stdout, write_json};
 use super::{CliError, print};
 use crate::engine::gpu::{AdapterReport, adapters};
 use crate::report::files;
@@ -9,10 +9,11 @@ use crate::units::Bytes;
 use std::fmt::Write as _;
 
 pub(super) fn gpu(args: &GpuArgs) -> Result<(), CliError> {
+    check_outputs(args.json.as_deref(), &[])?;
     let all = pollster::block_on(adapters());
     let json = serde_json::to_string_pretty(&all)? + "\n";
     write_json(args.json.as_deref(), &json, |path| {
-        files::write_text("adapter list", path, &json)
+        files::write_text("JSON adapter list", path, &json)
     })?;
     if args.json.as_deref().is_some_and(is_stdout) {
         return Ok(());

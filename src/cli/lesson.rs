@@ -1,7 +1,7 @@
 //! `headroom lesson`.
 
 use super::args::{CheckArgs, ListArgs};
-use super::run::{is_stdout, train, write_json};
+use super::run::{check_outputs, is_stdout, train, write_json};
 use super::{CliError, print};
 use crate::lesson::{self, ClaimResult, Lesson};
 use crate::report::files;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
+    check_outputs(args.json.as_deref(), &[])?;
     let mut text = String::new();
     let mut all = Vec::new();
     for lesson in lesson::lessons() {
@@ -26,7 +27,7 @@ pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
     }
     let json = serde_json::to_string_pretty(&all)? + "\n";
     write_json(args.json.as_deref(), &json, |path| {
-        files::write_text("lesson list", path, &json)
+        files::write_text("JSON lesson list", path, &json)
     })?;
     if args.json.as_deref().is_some_and(is_stdout) {
         return Ok(());
@@ -35,6 +36,7 @@ pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
 }
 
 pub(super) fn check(args: &CheckArgs) -> Result<(), CliError> {
+    check_outputs(args.json.as_deref(), &[])?;
     let chosen: Vec<&Lesson> = match &args.slug {
         Some(slug) => vec![lesson::find(slug)?],
         None => lesson::lessons().iter().collect(),
@@ -59,10 +61,11 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), CliError> {
     }
     let json = serde_json::to_string_pretty(&all)? + "\n";
     write_json(args.json.as_deref(), &json, |path| {
-        files::write_text("claims", path, &json)
+        files::write_text("JSON list of claims", path, &json)
     })?;
     match n_failed {
         0 => Ok(()),
+        1 => Err(CliError::Failed("1 claim does not hold".into())),
         n => Err(CliError::Failed(format!("{n} claims do not hold"))),
     }
 }

@@ -3,9 +3,10 @@
 use super::args::RunArgs;
 use super::{CliError, print};
 use crate::data;
-use crate::engine::EngineChoice;
+use crate::engine::{EngineChoice, EngineError};
 use crate::experiment::Experiment;
-use crate::report::{Report, files, table};
+use crate::report::{Report, files, plan_report, table};
+use crate::step;
 use crate::train::{TrainError, Trainer, UpdateResult};
 use crate::units::Bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -15,27 +16,45 @@ use std::sync::Arc;
 
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let experiment = Experiment::load(&args.file, &args.sets)?;
-    // A path that takes no file is found before the training, not after it.
-    let outputs = [
-        ("JSON report", &args.json),
-        ("CSV curve", &args.csv),
-        ("PNG picture", &args.png),
-    ];
-    for (what, path) in outputs {
-        if let Some(path) = path.as_deref().filter(|p| !is_stdout(p)) {
-            files::check_writable(what, path)?;
-        }
-    }
+    check_outputs(
+        args.json.as_deref(),
+        &[
+            ("CSV curve", args.csv.as_deref()),
+            ("PNG picture", args.png.as_deref()),
+        ],
+    )?;
+    let source = data::source_info(&experiment.data.source)?;
+    let planned = plan_report(&experiment, &source, &step::plan(&experiment, &source)?);
     let (report, result) = train(&experiment, args.engine.into(), args.quiet);
-    // What the run had learned is written also when it ended early.
+    // What the run had learned is written also when it ended early, and the plan where not even the weights fitted.
+    let report = match &result {
+        Err(TrainError::Engine(EngineError::OutOfMemory(_))) => {
+            Some(report.unwrap_or_else(|| planned.clone()))
+        }
+        _ => report,
+    };
     if let Some(report) = &report {
         write_files(args, report)?;
         let tabled = !args.quiet && !args.json.as_deref().is_some_and(is_stdout);
         if tabled && result.is_ok() {
-            print(&table::table(report))?;
+            print(&table::table(report, &planned))?;
         }
     }
     Ok(result?)
+}
+
+/// Refuses a path that takes no file before the work and not after it. Only `json` may be `-`.
+pub(super) fn check_outputs(
+    json: Option<&Path>,
+    others: &[(&'static str, Option<&Path>)],
+) -> Result<(), CliError> {
+    let json = ("JSON report", json.filter(|path| !is_stdout(path)));
+    for (what, path) in others.iter().chain([&json]) {
+        if let Some(path) = path {
+            files::check_writable(what, path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Trains an experiment from start to end, with a progress bar on standard error. Gives the report as far as the

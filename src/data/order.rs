@@ -125,11 +125,6 @@ impl Windows {
     }
 }
 
-/// Rows of a micro-batch when `batch` samples are split into `accumulate` micro-batches.
-pub fn micro_rows(batch: usize, accumulate: usize) -> usize {
-    batch.max(1).div_ceil(accumulate.max(1))
-}
-
 /// Splits the samples of a window into micro-batches of `micro_rows` samples, of which the last may be short. No sample
 /// is left out, and none of the slices is empty.
 pub fn micro_batches(indices: &[u32], micro_rows: usize) -> impl ExactSizeIterator<Item = &[u32]> {
@@ -245,7 +240,7 @@ mod tests {
     #[test]
     fn micro_batches_leave_no_sample_out() {
         for (samples, accumulate, lengths) in [
-            (8, 4, vec![2, 2, 2, 2]),
+            (8usize, 4, vec![2, 2, 2, 2]),
             (8, 3, vec![3, 3, 2]),
             (5, 4, vec![2, 2, 1]),
             (3, 8, vec![1, 1, 1]),
@@ -253,7 +248,7 @@ mod tests {
         ] {
             let indices: Vec<u32> = (0..samples as u32).collect();
             let micro: Vec<&[u32]> =
-                micro_batches(&indices, micro_rows(samples, accumulate)).collect();
+                micro_batches(&indices, samples.div_ceil(accumulate)).collect();
             assert_eq!(micro.iter().map(|m| m.len()).collect::<Vec<_>>(), lengths);
             assert_eq!(micro.concat(), indices);
             assert!(micro.len() <= accumulate);

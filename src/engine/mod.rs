@@ -132,7 +132,11 @@ pub trait Engine {
     ///
     /// # Errors
     /// [`EngineError::OutOfMemory`], [`EngineError::DeviceLost`], [`EngineError::Validation`].
-    fn run(&mut self, program: Program, step: &Step) -> Result<(), EngineError>;
+    fn run<'a>(
+        &'a mut self,
+        program: Program,
+        step: &'a Step,
+    ) -> Local<'a, Result<(), EngineError>>;
 
     /// Asks for small values (at most 256 bytes together) without waiting for them. Gives back results of earlier calls
     /// that have arrived; waits only when the whole ring of readback buffers is in flight.

@@ -19,6 +19,11 @@ pub struct WriteError {
 /// # Errors
 /// [`WriteError`] if its folder does not exist or does not take a file.
 pub fn check_writable(what: &'static str, path: &Path) -> Result<(), WriteError> {
+    if path.as_os_str() == "-" {
+        let reason =
+            "only --json goes to standard output; name a file, or ./- for one of this name";
+        return Err(error(what, path, reason));
+    }
     if path.is_dir() {
         return Err(error(what, path, "this is a folder; name a file"));
     }

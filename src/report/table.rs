@@ -4,11 +4,16 @@ use super::{Predicted, Report};
 use crate::units::Bytes;
 use std::fmt::Write as _;
 
-/// The table that a run, or a plan, ends with.
-pub fn table(report: &Report) -> String {
+/// The table that a run, or a plan, ends with. `planned` is the plan's report of the same experiment, and `report` itself
+/// for a plan: a run's report holds the bytes of each class as they were measured.
+pub fn table(report: &Report, planned: &Report) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write_table(report, &mut text);
+    let _ = heading(report, &mut text)
+        .and_then(|()| bytes_at_peak(report, planned, &mut text))
+        .and_then(|()| largest(report, &mut text))
+        .and_then(|()| beside(report, &mut text))
+        .and_then(|()| results(report, &mut text));
     text
 }
 
@@ -35,10 +40,7 @@ pub fn timeline(report: &Report) -> String {
     text
 }
 
-fn write_table(report: &Report, text: &mut String) -> std::fmt::Result {
-    let memory = &report.memory;
-    let planned = memory.peak_bytes.measured.is_none();
-    let peak = &memory.at_peak;
+fn heading(report: &Report, text: &mut String) -> std::fmt::Result {
     writeln!(text, "{}", report.experiment.name)?;
     match &report.engine {
         Some(engine) => writeln!(
@@ -56,59 +58,64 @@ fn write_table(report: &Report, text: &mut String) -> std::fmt::Result {
         text,
         "Multiply-adds of a micro-batch, forward and backward: {}",
         report.model.multiply_adds
-    )?;
-    writeln!(text)?;
+    )
+}
+
+/// The classes at the peak and the totals, each with what was predicted and what was measured.
+fn bytes_at_peak(report: &Report, planned: &Report, text: &mut String) -> std::fmt::Result {
+    let memory = &report.memory;
+    let has_run = memory.peak_bytes.measured.is_some();
+    let peak = &memory.at_peak;
     writeln!(
         text,
-        "Bytes at the peak, which stands at node \"{}\" in the {} phase ({}):",
+        "\nBytes at the peak, which stands at node \"{}\" in the {} phase ({}):\n",
         peak.node,
         peak.phase.name(),
         peak.program.name()
     )?;
-    for (class, bytes) in peak.by_class.iter().filter(|(_, b)| *b > 0) {
-        writeln!(
-            text,
-            "  {:<24} {bytes:>14}  {:>12}",
-            class.name(),
-            Bytes(bytes).to_string()
-        )?;
+    let measured = if has_run { "measured" } else { "" };
+    let header = format!("  {:<24} {:>12}  {measured:>12}", "", "predicted");
+    writeln!(text, "{}", header.trim_end())?;
+    for (class, bytes) in peak.by_class.iter() {
+        let pair = Predicted {
+            predicted: planned.memory.at_peak.by_class.get(class),
+            measured: has_run.then_some(bytes),
+        };
+        if (pair.predicted, bytes) != (0, 0) {
+            line(text, class.name(), pair)?;
+        }
     }
-    writeln!(text)?;
-    writeln!(
-        text,
-        "  {:<24} {:>14}  {:>14}",
-        "",
-        "predicted",
-        if planned { "" } else { "measured" }
-    )?;
     line(text, "peak in use", memory.peak_bytes)?;
     line(text, "reserved (with cached)", memory.reserved_bytes)?;
     writeln!(
         text,
         "  Every buffer is rounded up to a multiple of 256 bytes, in the plan and in the run."
-    )?;
-    writeln!(text)?;
-    writeln!(text, "Largest values at the peak:")?;
-    for tensor in memory.largest.iter().take(8) {
-        let shape = tensor
-            .shape
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(" x ");
+    )
+}
+
+fn largest(report: &Report, text: &mut String) -> std::fmt::Result {
+    writeln!(text, "\nLargest values at the peak:")?;
+    for tensor in report.memory.largest.iter().take(8) {
+        let sides = tensor.shape.iter().map(ToString::to_string);
+        let shape = sides.collect::<Vec<_>>().join(" x ");
         writeln!(
             text,
-            "  {:<28} {:<16} {:<5} {shape:<14} {:>12}",
+            "  {:<30} {:<16} {:<5} {shape:<14} {:>12}",
             tensor.name,
             tensor.class,
             tensor.dtype,
             Bytes(tensor.bytes)
         )?;
     }
-    writeln!(text)?;
-    writeln!(text, "Beside these, not in them:")?;
-    let host = &memory.host;
-    unknown_or(text, "adapter's allocator", memory.driver_bytes, planned)?;
+    Ok(())
+}
+
+/// What other counters say, which is in none of the sums above.
+fn beside(report: &Report, text: &mut String) -> std::fmt::Result {
+    let planned = report.memory.peak_bytes.measured.is_none();
+    let (driver, host) = (report.memory.driver_bytes, &report.memory.host);
+    writeln!(text, "\nBeside these, not in them:")?;
+    unknown_or(text, "adapter's allocator", driver, planned)?;
     unknown_or(text, "host: data set", host.dataset_bytes, planned)?;
     unknown_or(
         text,
@@ -126,7 +133,7 @@ fn write_table(report: &Report, text: &mut String) -> std::fmt::Result {
             false,
         )?;
     }
-    results(report, text)
+    Ok(())
 }
 
 fn results(report: &Report, text: &mut String) -> std::fmt::Result {
@@ -157,18 +164,17 @@ fn results(report: &Report, text: &mut String) -> std::fmt::Result {
 }
 
 fn line(text: &mut String, name: &str, bytes: Predicted) -> std::fmt::Result {
-    write!(text, "  {name:<24} {:>14}", bytes.predicted)?;
-    match bytes.measured {
-        Some(measured) if measured == bytes.predicted => {
-            writeln!(text, "  {measured:>14}  {}", Bytes(measured))
-        }
-        Some(measured) => writeln!(
-            text,
-            "  {measured:>14}  {}, not as predicted",
-            Bytes(measured)
-        ),
-        None => writeln!(text, "  {:>14}  {}", "", Bytes(bytes.predicted)),
-    }
+    let measured = bytes.measured.map(|m| m.to_string()).unwrap_or_default();
+    let shown = Bytes(bytes.measured.unwrap_or(bytes.predicted));
+    let note = match bytes.measured {
+        Some(measured) if measured != bytes.predicted => ", not as predicted",
+        _ => "",
+    };
+    writeln!(
+        text,
+        "  {name:<24} {:>12}  {measured:>12}  {shown:>10}{note}",
+        bytes.predicted
+    )
 }
 
 /// What is not known is said to be so, and never printed as 0.

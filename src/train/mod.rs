@@ -149,9 +149,9 @@ impl Trainer {
             filling += filled.elapsed().as_secs_f64() * 1e3;
             numbers.micro = micro as u32;
             numbers.rows = samples.len() as u32;
-            self.run(Program::Accumulate, &numbers)?;
+            self.run(Program::Accumulate, &numbers).await?;
         }
-        self.run(Program::Update, &numbers)?;
+        self.run(Program::Update, &numbers).await?;
         self.updates_done += 1;
         self.history.started(UpdateResult {
             update,
@@ -191,7 +191,7 @@ impl Trainer {
             self.upload_batch(false, samples)?;
             numbers.micro = batch as u32;
             numbers.rows = samples.len() as u32;
-            self.run(Program::Evaluate, &numbers)?;
+            self.run(Program::Evaluate, &numbers).await?;
             // Asked for after every batch, so that no more than a few are ever queued on the device.
             arrived.extend(self.engine.request(batch as u64, &values).await?);
         }
@@ -231,10 +231,9 @@ impl Trainer {
         Ok(())
     }
 
-    fn run(&mut self, program: Program, numbers: &Step) -> Result<(), TrainError> {
-        self.engine
-            .run(program, numbers)
-            .map_err(|error| self.advised(error.into()))
+    async fn run(&mut self, program: Program, numbers: &Step) -> Result<(), TrainError> {
+        let result = self.engine.run(program, numbers).await;
+        result.map_err(|error| self.advised(error.into()))
     }
 
     /// Adds to an out-of-memory what would have fitted.

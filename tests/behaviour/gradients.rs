@@ -130,7 +130,7 @@ impl Scene {
             inv_samples: 1.0 / (ROWS - 1) as f32,
             ..Step::default()
         };
-        self.engine.run(Program::Accumulate, &step).unwrap();
+        pollster::block_on(self.engine.run(Program::Accumulate, &step)).unwrap();
         f64::from(f32::from_bits(
             pollster::block_on(self.engine.read(self.loss)).unwrap()[0],
         ))
@@ -233,7 +233,7 @@ fn the_gradient_of_a_cast_passes_through() {
             inv_samples: 1.0 / ROWS as f32,
             ..Step::default()
         };
-        engine.run(Program::Accumulate, &step).unwrap();
+        pollster::block_on(engine.run(Program::Accumulate, &step)).unwrap();
         // All logits are 0 and all labels are class 0.
         let gradient = pollster::block_on(engine.read(d_w)).unwrap();
         for (i, word) in gradient.into_iter().enumerate() {

@@ -192,6 +192,12 @@ fn accumulation_makes_the_update_of_the_whole_batch_also_when_the_last_one_is_sh
     }
 }
 
+/// A short batch is padded by the data and skipped by the kernels; both must mean the same rows.
+#[test]
+fn the_label_of_padding_is_the_one_the_kernels_ignore() {
+    assert_eq!(headroom::data::PADDING_LABEL, headroom::engine::IGNORE);
+}
+
 /// GA-05.
 #[test]
 fn the_schedule_advances_once_per_update_not_per_micro_batch() {
@@ -248,9 +254,9 @@ fn the_gradient_is_clipped_once_on_the_whole_window() {
         for (micro, gradient) in [[2.0f32, 0.0], [0.0, 2.0]].into_iter().enumerate() {
             step.micro = micro as u32;
             engine.upload(x, &gradient.map(f32::to_bits)).unwrap();
-            engine.run(Program::Accumulate, &step).unwrap();
+            pollster::block_on(engine.run(Program::Accumulate, &step)).unwrap();
         }
-        engine.run(Program::Update, &step).unwrap();
+        pollster::block_on(engine.run(Program::Update, &step)).unwrap();
         let mut floats = |value| -> Vec<f32> {
             pollster::block_on(engine.read(value))
                 .unwrap()
@@ -352,11 +358,11 @@ fn a_lost_device_ends_the_training_with_reason_and_advice() {
     .unwrap();
     gpu.load(step.plan, None).unwrap();
     for _ in 0..7 {
-        gpu.run(Program::Accumulate, &Step::default()).unwrap();
+        pollster::block_on(gpu.run(Program::Accumulate, &Step::default())).unwrap();
     }
     gpu.simulate_device_loss();
     for _ in 0..2 {
-        let error = gpu.run(Program::Accumulate, &Step::default()).unwrap_err();
+        let error = pollster::block_on(gpu.run(Program::Accumulate, &Step::default())).unwrap_err();
         assert!(matches!(error, EngineError::DeviceLost { .. }));
         assert!(error.to_string().contains("Start again"), "{error}");
     }
@@ -409,7 +415,7 @@ fn a_cut_product_is_computed_whole() {
     }
     gpu.upload(x, &words).unwrap();
     gpu.upload(w, &vec![1f32.to_bits(); k * n]).unwrap();
-    gpu.run(Program::Accumulate, &Step::default()).unwrap();
+    pollster::block_on(gpu.run(Program::Accumulate, &Step::default())).unwrap();
     let sums = pollster::block_on(gpu.read(sum)).unwrap();
     for (row, word) in sums.into_iter().enumerate() {
         assert_eq!(f32::from_bits(word), (row * n) as f32, "row {row}");

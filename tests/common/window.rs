@@ -16,9 +16,14 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) type Window = Harness<'static, App>;
 
 pub(crate) fn open(size: [f32; 2]) -> Window {
+    open_on(size, EngineChoice::Cpu)
+}
+
+/// A window whose trainings run on the engine `choice`.
+pub(crate) fn open_on(size: [f32; 2], choice: EngineChoice) -> Window {
     let builder = Harness::builder().with_size(size);
     let mut window = builder.build_eframe(|created| {
-        App::new(&created.egui_ctx, EngineChoice::Cpu).expect("the lessons are valid")
+        App::new(&created.egui_ctx, choice).expect("the lessons are valid")
     });
     window.run_steps(3);
     window

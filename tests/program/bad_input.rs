@@ -117,6 +117,33 @@ fn a_report_that_cannot_be_written_is_refused_before_the_training() {
 }
 
 #[test]
+fn only_json_goes_to_standard_output() {
+    let scene = Scene::new(SMALL);
+    for option in ["--csv", "--png"] {
+        let output = scene.headroom("run", &["--engine", "cpu", option, "-"]);
+        expect_refusal(&output, &["--json", "name a file"]);
+    }
+    assert!(!scene.path("-").exists());
+}
+
+#[test]
+fn a_list_of_claims_that_cannot_be_written_is_refused_before_the_training() {
+    let started = std::time::Instant::now();
+    let output = headroom()
+        .args(["lesson", "check", "--json", "no/such/folder/claims.json"])
+        .output()
+        .unwrap();
+    expect_refusal(&output, &["no/such/folder/claims.json"]);
+    assert!(started.elapsed().as_secs() < 5, "it trained first");
+}
+
+#[test]
+fn an_unknown_lesson_is_named_with_those_there_are() {
+    let output = headroom().args(["lesson", "check", "99-all"]).output();
+    expect_refusal(&output.unwrap(), &["99-all", "01-where-memory-goes"]);
+}
+
+#[test]
 fn wrong_arguments_exit_with_2() {
     for arguments in [
         vec!["runn"],

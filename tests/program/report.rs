@@ -89,6 +89,14 @@ fn the_report_has_the_fields_of_the_contract_and_predicts_what_was_measured() {
     ] {
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
+    let weights = memory["at_peak"]["by_class"]["weights"].to_string();
+    let row = table.lines().find(|l| l.trim().starts_with("weights "));
+    assert_eq!(
+        row.map(|row| row.matches(&weights).count()),
+        Some(2),
+        "predicted and measured bytes of a class stand in one row:\n{table}"
+    );
+    assert!(!table.contains("not as predicted"), "{table}");
 }
 
 /// ME-14: the plan and the run name one number.
@@ -178,8 +186,19 @@ fn a_budget_that_is_too_small_exits_with_3_says_everything_and_leaves_a_report()
     // The advice is true.
     let output = scene.headroom("run", &["--set", &set, "--set", "techniques.accumulate=2"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let output = scene.headroom("run", &["--set", "memory.budget=64KiB"]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    // Not even the weights fit: the report holds the plan.
+    let budget = ["--set", "memory.budget=16KiB", "--json", "none.json"];
+    let output = scene.headroom("run", &budget);
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("before the first step"), "{message}");
+    let report = scene.json("none.json");
+    assert_eq!(report["steps"], 0);
+    assert_eq!(
+        report["memory"]["reserved_bytes"]["predicted"], needed,
+        "the plan is the same with and without a budget"
+    );
+    assert!(report["memory"]["reserved_bytes"]["measured"].is_null());
 }
 
 #[test]

@@ -60,6 +60,23 @@ impl CpuEngine {
             .ok_or_else(|| EngineError::NotLoaded("anything".into()))
     }
 
+    fn run_program(&mut self, program: Program, step: &Step) -> Result<(), EngineError> {
+        let plan = self.plan()?;
+        let kernels = &mut self.kernels;
+        self.memory.walk(&plan, program, |memory, planned| {
+            // The processor tier's kernels have the twins with the plainest loops.
+            for launch in launches(&plan.graph, planned, Tier::Processor)? {
+                let mut bindings = Vec::with_capacity(launch.bindings.len());
+                for value in &launch.bindings {
+                    bindings.push(memory.buffer(&plan, *value)?.as_slice());
+                }
+                twins::run_twin(launch.kernel.name, &launch.params, step, &bindings)?;
+                kernels.insert(launch.kernel.name);
+            }
+            Ok(())
+        })
+    }
+
     fn words(&self, value: ValueId) -> Result<Vec<u32>, EngineError> {
         let plan = self.plan()?;
         let n_words = (plan.graph[value].bytes() / 4) as usize;
@@ -106,21 +123,12 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
-    fn run(&mut self, program: Program, step: &Step) -> Result<(), EngineError> {
-        let plan = self.plan()?;
-        let kernels = &mut self.kernels;
-        self.memory.walk(&plan, program, |memory, planned| {
-            // The processor tier's kernels have the twins with the plainest loops.
-            for launch in launches(&plan.graph, planned, Tier::Processor)? {
-                let mut bindings = Vec::with_capacity(launch.bindings.len());
-                for value in &launch.bindings {
-                    bindings.push(memory.buffer(&plan, *value)?.as_slice());
-                }
-                twins::run_twin(launch.kernel.name, &launch.params, step, &bindings)?;
-                kernels.insert(launch.kernel.name);
-            }
-            Ok(())
-        })
+    fn run<'a>(
+        &'a mut self,
+        program: Program,
+        step: &'a Step,
+    ) -> Local<'a, Result<(), EngineError>> {
+        Box::pin(async move { self.run_program(program, step) })
     }
 
     fn request<'a>(

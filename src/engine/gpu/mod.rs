@@ -36,7 +36,7 @@ pub struct GpuEngine {
 struct Loaded {
     plan: Arc<Plan>,
     /// The bound launches of each program, made in its first run and replayed in every later one.
-    recorded: BTreeMap<Program, Vec<Bound>>,
+    recorded: BTreeMap<Program, Rc<Vec<Bound>>>,
     ring: VecDeque<InFlight>,
     next_ring_buffer: usize,
 }
@@ -76,11 +76,11 @@ impl GpuEngine {
         })
     }
 
-    /// Multiply-adds of one submission: about a tenth of a second, so that the driver's patience (two seconds on some
+    /// Multiply-adds of one submission: a tenth of a second at most, so that the driver's patience (two seconds on some
     /// systems) is never tried and a UI on the same adapter gets its turn.
     fn submission_multiply_adds(&self) -> u64 {
         match self.device.tier {
-            Tier::Processor => 400_000_000,
+            Tier::Processor => 100_000_000,
             Tier::Graphics => 20_000_000_000,
         }
     }
@@ -100,8 +100,23 @@ impl GpuEngine {
         self.device.faults.lose("simulated loss");
     }
 
-    fn record(&mut self, loaded: &mut Loaded, program: Program) -> Result<(), EngineError> {
+    /// The bound launches of a program. The first call binds them while the memory walks the program; later ones only
+    /// walk it.
+    fn bound(&mut self, program: Program) -> Result<Rc<Vec<Bound>>, EngineError> {
+        let loaded = self.loaded()?;
         let plan = loaded.plan.clone();
+        if let Some(bound) = loaded.recorded.get(&program).cloned() {
+            self.memory.walk(&plan, program, |_, _| Ok(()))?;
+            return Ok(bound);
+        }
+        let bound = Rc::new(self.record(&plan, program)?);
+        if let Some(loaded) = self.loaded.as_mut() {
+            loaded.recorded.insert(program, bound.clone());
+        }
+        Ok(bound)
+    }
+
+    fn record(&mut self, plan: &Plan, program: Program) -> Result<Vec<Bound>, EngineError> {
         let Self {
             device,
             memory,
@@ -114,7 +129,7 @@ impl GpuEngine {
             .program(program)
             .map(crate::plan::PlannedProgram::params_name)
             .unwrap_or_default();
-        memory.walk(&plan, program, |memory, planned: &PlannedNode| {
+        memory.walk(plan, program, |memory, planned: &PlannedNode| {
             for launch in launches(&plan.graph, planned, device.tier)? {
                 let offset = numbers.len() as u64;
                 numbers.extend_from_slice(&launch.params.bytes(launch.kernel)?);
@@ -123,7 +138,7 @@ impl GpuEngine {
                 bound.push(bind(
                     device,
                     memory,
-                    &plan,
+                    plan,
                     &launch,
                     pipeline,
                     (params, offset),
@@ -134,11 +149,12 @@ impl GpuEngine {
         device
             .queue
             .write_buffer(memory.fixture(&params_name)?, 0, &numbers);
-        loaded.recorded.insert(program, bound);
-        Ok(())
+        Ok(bound)
     }
 
-    fn submit(&self, bound: &[Bound]) {
+    /// Submits launches in portions. A processor that stands in for a graphics card gets the next portion only when it
+    /// has done the last, so that the drawing of a UI comes in between.
+    async fn submit(&self, bound: &[Bound]) -> Result<(), EngineError> {
         let limit = self.submission_multiply_adds();
         let mut rest = bound;
         while !rest.is_empty() {
@@ -165,9 +181,24 @@ impl GpuEngine {
                 pass.dispatch_workgroups(x, y, z);
             }
             drop(pass);
-            self.device.queue.submit([encoder.finish()]);
+            let submission = self.device.queue.submit([encoder.finish()]);
             rest = later;
+            if self.device.tier == Tier::Processor && !rest.is_empty() {
+                readback::finished(&self.device, submission).await?;
+            }
         }
+        Ok(())
+    }
+
+    async fn run_program(&mut self, program: Program, step: &Step) -> Result<(), EngineError> {
+        self.device.faults.check()?;
+        let bound = self.bound(program)?;
+        let numbers = self.memory.fixture("step_numbers")?;
+        self.device
+            .queue
+            .write_buffer(numbers, 0, bytemuck::bytes_of(step));
+        self.submit(&bound).await?;
+        self.device.faults.check()
     }
 
     fn loaded(&self) -> Result<&Loaded, EngineError> {
@@ -311,28 +342,12 @@ impl Engine for GpuEngine {
         Ok(())
     }
 
-    fn run(&mut self, program: Program, step: &Step) -> Result<(), EngineError> {
-        self.device.faults.check()?;
-        let mut loaded = self
-            .loaded
-            .take()
-            .ok_or_else(|| EngineError::NotLoaded("anything".into()))?;
-        let recorded = if loaded.recorded.contains_key(&program) {
-            self.memory.walk(&loaded.plan, program, |_, _| Ok(()))
-        } else {
-            self.record(&mut loaded, program)
-        };
-        let result = recorded.and_then(|()| {
-            self.device.queue.write_buffer(
-                self.memory.fixture("step_numbers")?,
-                0,
-                bytemuck::bytes_of(step),
-            );
-            self.submit(loaded.recorded.get(&program).map_or(&[], Vec::as_slice));
-            self.device.faults.check()
-        });
-        self.loaded = Some(loaded);
-        result
+    fn run<'a>(
+        &'a mut self,
+        program: Program,
+        step: &'a Step,
+    ) -> Local<'a, Result<(), EngineError>> {
+        Box::pin(self.run_program(program, step))
     }
 
     fn request<'a>(

@@ -34,25 +34,7 @@ impl Mapping {
     /// Waits until the buffer is mapped.
     pub(super) async fn wait(self, device: &Device) -> Result<(), EngineError> {
         #[cfg(not(target_arch = "wasm32"))]
-        {
-            let waited = device.wgpu.poll(wgpu::PollType::Wait {
-                submission_index: Some(self.submission),
-                timeout: Some(std::time::Duration::from_secs(TIMEOUT_SECONDS)),
-            });
-            match waited {
-                Err(wgpu::PollError::Timeout) => {
-                    return Err(EngineError::Timeout {
-                        seconds: TIMEOUT_SECONDS,
-                    });
-                }
-                Err(error) => {
-                    return Err(EngineError::DeviceLost {
-                        reason: error.to_string(),
-                    });
-                }
-                Ok(_) => {}
-            }
-        }
+        block(device, self.submission)?;
         #[cfg(target_arch = "wasm32")]
         let _ = self.submission;
         device.faults.check()?;
@@ -65,6 +47,50 @@ impl Mapping {
                 reason: "the readback was dropped".into(),
             }),
         }
+    }
+}
+
+/// Waits until the device has done `submission`.
+#[cfg(not(target_arch = "wasm32"))]
+#[expect(clippy::unused_async, reason = "the browser's side of it waits")]
+pub(super) async fn finished(
+    device: &Device,
+    submission: wgpu::SubmissionIndex,
+) -> Result<(), EngineError> {
+    block(device, submission)
+}
+
+/// Gives control back to the browser until the device has done everything submitted so far.
+#[cfg(target_arch = "wasm32")]
+pub(super) async fn finished(
+    device: &Device,
+    _submission: wgpu::SubmissionIndex,
+) -> Result<(), EngineError> {
+    let (sender, done) = async_channel::bounded(1);
+    device.queue.on_submitted_work_done(move || {
+        // Nobody listens any more if the training was reset meanwhile.
+        let _ = sender.try_send(());
+    });
+    done.recv().await.map_err(|_| EngineError::DeviceLost {
+        reason: "the device went away with work to do".into(),
+    })
+}
+
+/// Blocks the thread until the device has done `submission`.
+#[cfg(not(target_arch = "wasm32"))]
+fn block(device: &Device, submission: wgpu::SubmissionIndex) -> Result<(), EngineError> {
+    let waited = device.wgpu.poll(wgpu::PollType::Wait {
+        submission_index: Some(submission),
+        timeout: Some(std::time::Duration::from_secs(TIMEOUT_SECONDS)),
+    });
+    match waited {
+        Ok(_) => Ok(()),
+        Err(wgpu::PollError::Timeout) => Err(EngineError::Timeout {
+            seconds: TIMEOUT_SECONDS,
+        }),
+        Err(error) => Err(EngineError::DeviceLost {
+            reason: error.to_string(),
+        }),
     }
 }
 
