@@ -41,6 +41,8 @@ pub fn plan(experiment: &Experiment, source: &SourceInfo) -> Result<StepPlan, Gr
     let loss = graph.persistent("loss", &[1], DType::F32, Class::Workspace);
     let hits = graph.persistent("hits", &[1], DType::F32, Class::Workspace);
 
+    graph.check_sizes()?;
+
     let logits = nn::forward(
         &mut graph,
         &experiment.model,

@@ -39,6 +39,9 @@ impl Lab {
                         Status::Failed => {
                             "Training has stopped. Change a setting or press Reset to go on."
                         }
+                        Status::Paused => {
+                            "Training is paused: it ran out of memory. Nothing is lost; raise the budget and start again to go on."
+                        }
                         _ => "This experiment cannot be trained.",
                     };
                     theme::message(ui, title, message, theme::alert_color(ui));

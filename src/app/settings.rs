@@ -46,7 +46,7 @@ impl Settings {
     /// What a change does now.
     pub(super) fn hint(state: &SessionState) -> &'static str {
         if is_busy(state) {
-            "Changing a setting resets the training."
+            "Changing the budget holds from the next update on; any other setting resets the training."
         } else {
             "Changing a setting plans the step anew at once."
         }
@@ -126,7 +126,7 @@ fn budget(ui: &mut Ui, draft: &mut Experiment, state: &SessionState) {
         .map_or(1 << 26, |report| report.memory.reserved_bytes.predicted);
     let most = needed.saturating_mul(2).next_power_of_two().min(1 << 62);
     let mut limited = draft.memory.budget.is_some();
-    let hint = "A limit on the bytes training may take from the device. Past it, training stops with an out-of-memory message and nothing is lost.";
+    let hint = "A limit on the bytes training may take from the device. Past it, training pauses with an out-of-memory message and nothing is lost: raise the limit and go on.";
     if ui
         .checkbox(&mut limited, "Memory budget")
         .on_hover_text(hint)

@@ -36,6 +36,12 @@ pub(super) fn device(ui: &mut Ui, report: &Report) {
         &bytes_or_unknown(memory.driver_bytes),
         driver,
     );
+    row(
+        ui,
+        "Unaccounted",
+        &bytes_or_unknown(memory.unaccounted_bytes),
+        "What the adapter's allocator has taken beyond our own buffers: compiled kernels, padding, blocks kept for later.",
+    );
     let buffers = memory
         .live_buffers
         .map_or_else(|| String::from("none before a run"), |n| grouped(n as u64));
@@ -129,7 +135,7 @@ pub(super) fn run(ui: &mut Ui, report: &Report) {
         ui,
         "Waiting for data",
         &wait,
-        "Share of the time in which the device waited for the host.",
+        "Share of the time in which the host made batches. Without prefetching the device may wait that long.",
     );
 }
 

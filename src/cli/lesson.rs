@@ -45,14 +45,24 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), CliError> {
     let mut all = Vec::new();
     let mut n_failed = 0;
     for lesson in chosen {
+        // A run that fails has an exit code of its own.
+        let mut failure = None;
         let results = lesson::check(lesson, &mut |experiment| {
             let (report, result) = train(experiment, args.engine.into(), silent);
             match (report, result) {
                 (Some(report), Ok(())) => Ok(report),
-                (_, Err(error)) => Err(error.to_string()),
+                (_, Err(error)) => {
+                    let reason = error.to_string();
+                    failure = Some(error);
+                    Err(reason)
+                }
                 (None, Ok(())) => Err("the run gave no report".into()),
             }
-        })?;
+        });
+        let results = match (results, failure) {
+            (Err(_), Some(error)) => return Err(error.into()),
+            (results, _) => results?,
+        };
         n_failed += results.iter().filter(|r| !r.passed).count();
         if !silent {
             print(&describe(lesson, &results))?;

@@ -54,7 +54,9 @@ impl CliError {
             | Self::Write(_) => 2,
             Self::Train(TrainError::Data(_) | TrainError::Graph(_)) => 2,
             Self::Train(TrainError::Engine(
-                EngineError::Limit(_) | EngineError::OutOfMemory(_),
+                EngineError::Limit(_)
+                | EngineError::OutOfMemory(_)
+                | EngineError::DeviceOutOfMemory,
             )) => 3,
             Self::Train(TrainError::Engine(EngineError::NoAdapter { .. })) => 4,
             Self::Train(TrainError::Diverged { .. }) => 5,

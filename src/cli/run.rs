@@ -34,7 +34,13 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         _ => report,
     };
     if let Some(report) = &report {
-        write_files(args, report)?;
+        let written = write_files(args, report);
+        if let (Err(_), Err(error)) = (&result, &written) {
+            // The training's own error decides the exit code; this one must not hide it.
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+        } else {
+            written?;
+        }
         let tabled = !args.quiet && !args.json.as_deref().is_some_and(is_stdout);
         if tabled && result.is_ok() {
             print(&table::table(report, &planned))?;

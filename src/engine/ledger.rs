@@ -79,11 +79,10 @@ impl Ledger {
             node: node.into(),
             by_class: self.now,
         };
-        if self
-            .peak
-            .as_ref()
-            .is_none_or(|p| p.by_class.allocated() < self.now.allocated())
-        {
+        if self.peak.as_ref().is_none_or(|p| {
+            self.now.allocated() > p.by_class.allocated()
+                || (p.program, p.node.as_str()) == (program, node)
+        }) {
             self.peak = Some(Peak {
                 program,
                 phase,

@@ -1,7 +1,6 @@
 //! Lowering: from a node of the plan to the kernel launches that compute it, for one tier of adapter.
 
 use super::kernel::{Kernel, KernelError, Params, fold_groups, kernel};
-use crate::dtype::DType;
 use crate::graph::{Accumulate, Axis, Graph, NORM_PARTIALS, Node, Op, Rule, ValueId, matrix};
 use crate::plan::{Cut, PlannedNode};
 
@@ -254,11 +253,6 @@ fn matmul(
         .with("rows", cut.rows);
     let sizes = sizes.with("accumulate", accumulate_mode(accumulate));
     let tiles = Grid::Groups(n.div_ceil(64), cut.rows.div_ceil(64));
-    let f32s = node.reads.iter().all(|v| graph[*v].dtype == DType::F32);
-    debug_assert!(
-        f32s,
-        "matrix products of other formats come with mixed precision"
-    );
     // The register rung reads rows as vectors of 4; see the head of its file for which lengths that concerns.
     let lengths_suit = match (trans_a, trans_b) {
         (false, _) => n % 4 == 0 && k % 4 == 0,

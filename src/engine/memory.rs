@@ -31,6 +31,29 @@ pub(super) trait Allocator {
     fn destroy(&mut self, buffer: Self::Buffer);
 }
 
+/// Buffers made and not destroyed. An allocator keeps its own count, against which the ledger is tested.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Made {
+    buffers: usize,
+    bytes: u64,
+}
+
+impl Made {
+    pub(super) fn created(&mut self, bytes: u64) {
+        self.buffers += 1;
+        self.bytes += bytes;
+    }
+
+    pub(super) fn destroyed(&mut self, bytes: u64) {
+        self.buffers -= 1;
+        self.bytes -= bytes;
+    }
+
+    pub(super) fn get(self) -> (usize, u64) {
+        (self.buffers, self.bytes)
+    }
+}
+
 /// A buffer with what it counts as.
 struct Held<B> {
     buffer: B,
@@ -112,6 +135,10 @@ impl<A: Allocator> Memory<A> {
         Ok(())
     }
 
+    pub(super) fn set_budget(&mut self, budget: Option<u64>) {
+        self.budget = budget;
+    }
+
     /// Frees every buffer.
     pub(super) fn unload(&mut self) {
         self.release_all();
@@ -187,6 +214,14 @@ impl<A: Allocator> Memory<A> {
                 self.slots[slot] = Some(held.buffer);
             }
             let bytes = plan.pool_bytes(*value);
+            let reserved = self.ledger.now().reserved();
+            if self.budget.is_some_and(|budget| reserved > budget) {
+                // The budget was lowered below what is taken already.
+                let during = Some((program, node.phase, node.name.clone()));
+                return Err(self
+                    .refusal(plan, &v.name, bytes, during, self.budget)
+                    .into());
+            }
             self.ledger.taken(v.class, bytes);
             self.taken.insert(*value, (v.class, bytes));
         }
@@ -272,22 +307,33 @@ impl<A: Allocator> Memory<A> {
             None
         };
         let Some(buffer) = buffer else {
-            return Err(Box::new(OutOfMemory {
-                asked_for: name.into(),
-                asked_bytes: bytes,
-                during,
-                budget_bytes: if allowed { None } else { self.budget },
-                by_class: *self.ledger.now(),
-                largest: self.largest(plan),
-                would_fit: Vec::new(),
-            })
-            .into());
+            let budget = if allowed { None } else { self.budget };
+            return Err(self.refusal(plan, name, bytes, during, budget).into());
         };
         self.ledger.created(class, bytes);
         Ok(Held {
             buffer,
             class,
             bytes,
+        })
+    }
+
+    fn refusal(
+        &self,
+        plan: &Plan,
+        asked_for: &str,
+        asked_bytes: u64,
+        during: Option<(Program, Phase, String)>,
+        budget_bytes: Option<u64>,
+    ) -> Box<OutOfMemory> {
+        Box::new(OutOfMemory {
+            asked_for: asked_for.into(),
+            asked_bytes,
+            during,
+            budget_bytes,
+            by_class: *self.ledger.now(),
+            largest: self.largest(plan),
+            would_fit: Vec::new(),
         })
     }
 

@@ -66,6 +66,11 @@ pub enum EngineError {
     /// The device has not the memory, or the budget does not allow it.
     #[error(transparent)]
     OutOfMemory(#[from] Box<OutOfMemory>),
+    /// The device has no memory left, and said so only after the buffer had been made, as browsers do.
+    #[error(
+        "out of memory: the graphics device has no memory left for this training. Use a smaller batch, more micro-batches (techniques.accumulate), a narrower network, or --engine cpu"
+    )]
+    DeviceOutOfMemory,
     /// A value is larger than the device can bind.
     #[error(transparent)]
     Limit(#[from] LimitError),
@@ -119,6 +124,10 @@ pub trait Engine {
     /// [`EngineError::OutOfMemory`], [`EngineError::Limit`].
     fn load(&mut self, plan: Arc<Plan>, budget: Option<u64>) -> Result<(), EngineError>;
 
+    /// Changes the budget of the loaded plan. What is taken already stays; a run that finds more taken than allowed is
+    /// refused.
+    fn set_budget(&mut self, budget: Option<u64>);
+
     /// Frees every buffer of the loaded plan.
     fn unload(&mut self);
 
@@ -163,6 +172,9 @@ pub trait Engine {
 
     /// What has been allocated, by class, and what the last run of each node looked like.
     fn ledger(&self) -> &Ledger;
+
+    /// Buffers and bytes that have been made and not destroyed, counted where that happens and apart from the ledger.
+    fn buffers_made(&self) -> (usize, u64);
 
     /// Bytes the adapter's own allocator reports, where it does.
     fn driver_bytes(&self) -> Option<u64>;

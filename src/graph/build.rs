@@ -362,8 +362,23 @@ impl Graph {
 
     /// Adds a node as it is; shapes are the caller's business.
     pub fn push(&mut self, name: &str, op: Op, reads: &[ValueId], writes: &[ValueId]) {
+        let taken = |name: &str| {
+            let mut nodes = self.nodes.iter();
+            nodes.any(|node| node.program == self.program && node.name == name)
+        };
+        // A second node of one name gets a number, so that every name in a report means one node.
+        let name = (1..)
+            .map(|copy| {
+                if copy == 1 {
+                    name.to_owned()
+                } else {
+                    format!("{name}#{copy}")
+                }
+            })
+            .find(|name| !taken(name))
+            .unwrap_or_default();
         self.nodes.push(Node {
-            name: name.into(),
+            name,
             op,
             reads: reads.into(),
             writes: writes.into(),
@@ -392,6 +407,20 @@ impl Graph {
         shape: &[usize],
         dtype: DType,
     ) -> Result<ValueId, GraphError> {
+        let labelled = matches!(op, Op::CrossEntropy | Op::CrossEntropyGrad | Op::Correct);
+        let computes = !matches!(op, Op::Cast { .. } | Op::Reshape);
+        for (index, read) in reads.iter().enumerate() {
+            // Labels, the second input of these, are integers.
+            let is_label = labelled && index == 1;
+            if computes && !is_label && self[*read].dtype != DType::F32 {
+                return Err(GraphError::Format {
+                    op: op.name(),
+                    node: name.into(),
+                    input: self[*read].name.clone(),
+                    found: self[*read].dtype,
+                });
+            }
+        }
         let output = self.transient(name, shape, dtype)?;
         self.push(name, op, reads, &[output]);
         Ok(output)
@@ -400,6 +429,16 @@ impl Graph {
     fn push_value(&mut self, value: Value) -> ValueId {
         self.values.push(value);
         ValueId(self.values.len() - 1)
+    }
+
+    /// Checks the persistent values that are no parameters, which are made without a check.
+    ///
+    /// # Errors
+    /// [`GraphError::TooLarge`] with the first that no kernel could address.
+    pub fn check_sizes(&self) -> Result<(), GraphError> {
+        self.values
+            .iter()
+            .try_for_each(|value| self.check_size(value))
     }
 
     fn check_size(&self, value: &Value) -> Result<(), GraphError> {

@@ -156,6 +156,18 @@ pub enum GraphError {
         /// What would fit.
         rule: &'static str,
     },
+    /// An operation computes in F32 and got another format.
+    #[error("{op} (\"{node}\") reads F32, its input \"{input}\" is {found:?}; cast it first")]
+    Format {
+        /// Operation.
+        op: &'static str,
+        /// Name the node would have had.
+        node: String,
+        /// The input.
+        input: String,
+        /// Its format.
+        found: crate::dtype::DType,
+    },
     /// A shape has more elements than can be addressed.
     #[error(
         "\"{name}\": the shape {shape:?} has more elements than a kernel can address (4294967295)"

@@ -1,6 +1,7 @@
 //! What a device allows, checked against a plan before anything is allocated.
 
 use super::Plan;
+use crate::graph::{Op, matrix};
 use crate::units::Bytes;
 
 /// The limits of a device that decide whether a plan can run on it.
@@ -20,36 +21,64 @@ impl DeviceLimits {
     };
 }
 
-/// A value of the plan is too large for the device.
+/// A plan cannot run on a device.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error(
-    "\"{name}\" takes {bytes} bytes ({}), this adapter binds at most {limit} ({}) at once; make the layer narrower or the batch smaller, or use --engine cpu",
-    Bytes(*bytes), Bytes(*limit)
-)]
-pub struct LimitError {
-    /// Name of the value.
-    pub name: String,
-    /// Its bytes.
-    pub bytes: u64,
-    /// Most bytes the device allows.
-    pub limit: u64,
+pub enum LimitError {
+    /// A value is larger than the device can bind.
+    #[error(
+        "\"{name}\" takes {bytes} bytes ({}), this adapter binds at most {limit} ({}) at once; make the layer narrower or the batch smaller, or use --engine cpu",
+        Bytes(*bytes), Bytes(*limit)
+    )]
+    Value {
+        /// Name of the value.
+        name: String,
+        /// Its bytes.
+        bytes: u64,
+        /// Most bytes the device allows.
+        limit: u64,
+    },
+    /// A matrix product has more columns than one dispatch can cover.
+    #[error(
+        "the matrix product \"{name}\" has {columns} columns, one dispatch covers at most {MAX_COLUMNS}; make the layer narrower"
+    )]
+    Columns {
+        /// Name of the node.
+        name: String,
+        /// Columns of its output.
+        columns: usize,
+    },
 }
 
+/// Columns of a matrix product that the narrowest kernel covers in one dispatch: eight for each of the 65535 workgroups
+/// that WebGPU allows in one dimension. Rows have no such limit, a product is cut along them.
+const MAX_COLUMNS: usize = 65535 * 8;
+
 impl Plan {
-    /// Checks every value against the limits of a device.
+    /// Checks every value and node against the limits of a device.
     ///
     /// # Errors
-    /// The largest value that does not fit.
+    /// The largest value that does not fit, or the first node.
     pub fn check_limits(&self, limits: DeviceLimits) -> Result<(), LimitError> {
         let limit = limits.max_binding_bytes.min(limits.max_buffer_bytes);
         let largest = self.graph.values.iter().max_by_key(|v| v.bytes());
-        match largest {
-            Some(value) if value.bytes() > limit => Err(LimitError {
+        if let Some(value) = largest.filter(|value| value.bytes() > limit) {
+            return Err(LimitError::Value {
                 name: value.name.clone(),
                 bytes: value.bytes(),
                 limit,
-            }),
-            _ => Ok(()),
+            });
         }
+        for node in &self.graph.nodes {
+            let output = node
+                .writes
+                .first()
+                .map_or(&[][..], |v| &self.graph[*v].shape);
+            let (_, columns) = matrix(output, false);
+            if matches!(node.op, Op::Matmul { .. }) && columns > MAX_COLUMNS {
+                let name = node.name.clone();
+                return Err(LimitError::Columns { name, columns });
+            }
+        }
+        Ok(())
     }
 }

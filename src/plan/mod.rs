@@ -7,7 +7,7 @@ mod limits;
 mod slots;
 mod timeline;
 
-pub use cuts::{Cut, cuts};
+pub use cuts::{Cut, LAUNCH_MULTIPLY_ADDS, cuts};
 pub use lifetime::{Lifetime, lifetimes};
 pub use limits::{DeviceLimits, LimitError};
 pub use timeline::{Moment, Peak, TensorInfo};

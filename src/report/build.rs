@@ -48,6 +48,7 @@ pub fn plan_report(experiment: &Experiment, source: &SourceInfo, step: &StepPlan
             timeline: plan.timeline(),
             live_buffers: None,
             driver_bytes: None,
+            unaccounted_bytes: None,
             host: HostReport {
                 prefetch_bytes: Some(step.micro_rows as u64 * row_bytes),
                 ..host(None, 0)
@@ -62,6 +63,10 @@ pub fn measure(memory: &mut MemoryReport, engine: &dyn Engine) {
     let ledger = engine.ledger();
     memory.live_buffers = Some(ledger.live_buffers());
     memory.driver_bytes = engine.driver_bytes();
+    let reserved = ledger.now().reserved();
+    memory.unaccounted_bytes = memory
+        .driver_bytes
+        .map(|bytes| bytes.saturating_sub(reserved));
     memory.reserved_bytes.measured = Some(ledger.now().reserved());
     if let Some(peak) = ledger.peak() {
         memory.peak_bytes.measured = Some(peak.by_class.allocated());

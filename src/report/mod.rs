@@ -101,6 +101,8 @@ pub struct MemoryReport {
     pub live_buffers: Option<usize>,
     /// Bytes the adapter's allocator reports, beyond our own buffers too; none where it does not tell.
     pub driver_bytes: Option<u64>,
+    /// The part of `driver_bytes` that our own ledger does not explain; none where the adapter does not tell.
+    pub unaccounted_bytes: Option<u64>,
     /// Memory of the host.
     pub host: HostReport,
 }

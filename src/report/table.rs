@@ -116,6 +116,8 @@ fn beside(report: &Report, text: &mut String) -> std::fmt::Result {
     let (driver, host) = (report.memory.driver_bytes, &report.memory.host);
     writeln!(text, "\nBeside these, not in them:")?;
     unknown_or(text, "adapter's allocator", driver, planned)?;
+    let unaccounted = report.memory.unaccounted_bytes;
+    unknown_or(text, "of that, unaccounted for", unaccounted, planned)?;
     unknown_or(text, "host: data set", host.dataset_bytes, planned)?;
     unknown_or(
         text,

@@ -2,6 +2,7 @@
 
 use crate::report::{LossReport, StepMillis, TimeReport};
 use std::collections::VecDeque;
+use web_time::Instant;
 
 /// The result of one optimizer update.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,10 +19,19 @@ pub struct UpdateResult {
     pub lr: f32,
 }
 
+/// An update on its way.
+#[derive(Debug)]
+struct Pending {
+    result: UpdateResult,
+    started: Instant,
+    n_samples: usize,
+}
+
 /// Results and times of all updates.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    pending: VecDeque<UpdateResult>,
+    pending: VecDeque<Pending>,
+    last_arrival: Option<Instant>,
     results: Vec<UpdateResult>,
     step_millis: Vec<f64>,
     total_millis: f64,
@@ -34,33 +44,48 @@ impl History {
         &self.results
     }
 
-    /// An update has been sent to the device; its numbers are not known yet.
-    pub(super) fn started(&mut self, result: UpdateResult) {
-        self.pending.push_back(result);
-    }
-
-    /// The host spent `step_millis` on an update of `n_samples`, of which `filling_millis` on making batches.
-    pub(super) fn took(&mut self, step_millis: f64, filling_millis: f64, n_samples: usize) {
-        self.step_millis.push(step_millis);
-        self.total_millis += step_millis;
+    /// An update was begun at `started` and has been sent to the device; its numbers are not known yet. The host spent
+    /// `filling_millis` on making its batches of `n_samples`.
+    pub(super) fn started(
+        &mut self,
+        result: UpdateResult,
+        started: Instant,
+        n_samples: usize,
+        filling_millis: f64,
+    ) {
         self.filling_millis += filling_millis;
-        self.n_samples += n_samples;
+        self.pending.push_back(Pending {
+            result,
+            started,
+            n_samples,
+        });
     }
 
-    /// The numbers of an update have come back; they come in order.
+    /// The numbers of an update have come back; they come in order. Its time runs from where it was begun, or from
+    /// where the update before it had come back if that was later: with several on their way they share the device.
     pub(super) fn finished(
         &mut self,
         update: usize,
         loss: f32,
         gradient_norm: f32,
     ) -> Option<UpdateResult> {
-        if self.pending.front()?.update != update {
+        if self.pending.front()?.result.update != update {
             return None;
         }
+        let done = self.pending.pop_front()?;
+        let begun = self
+            .last_arrival
+            .map_or(done.started, |t| t.max(done.started));
+        let now = Instant::now();
+        let step_millis = now.duration_since(begun).as_secs_f64() * 1e3;
+        self.last_arrival = Some(now);
+        self.step_millis.push(step_millis);
+        self.total_millis += step_millis;
+        self.n_samples += done.n_samples;
         let result = UpdateResult {
             loss,
             gradient_norm,
-            ..self.pending.pop_front()?
+            ..done.result
         };
         self.results.push(result);
         Some(result)

@@ -1,6 +1,7 @@
 //! Training: one async state machine that drives an engine through optimizer updates. Natively it runs on a thread of
 //! its own, in a browser on the event loop; the code is the same.
 
+mod breathe;
 mod history;
 mod init;
 mod session;
@@ -15,6 +16,8 @@ use crate::experiment::{Experiment, OptimizerKind};
 use crate::graph::{GraphError, Program};
 use crate::report::{self, Metrics, Report};
 use crate::step::{self, StepPlan};
+use crate::units::Bytes;
+use breathe::breathe;
 use history::History;
 use std::sync::Arc;
 use web_time::Instant;
@@ -31,9 +34,9 @@ pub enum TrainError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The loss is no number any more.
+    /// The loss or its gradient is no number any more.
     #[error(
-        "the training diverged: the loss of update {update} is {loss}. Lower train.optimizer.lr, add train.schedule.warmup, or set train.clip"
+        "the training diverged: at update {update} the loss is {loss}, or its gradient is no number. Lower train.optimizer.lr, add train.schedule.warmup, or set train.clip"
     )]
     Diverged {
         /// The update.
@@ -123,6 +126,13 @@ impl Trainer {
         self.engine.as_mut()
     }
 
+    /// Changes the budget of a training in progress. If more is taken already, the next update is refused with
+    /// [`EngineError::OutOfMemory`] and everything stays as it is.
+    pub fn set_budget(&mut self, budget: Option<Bytes>) {
+        self.experiment.memory.budget = budget;
+        self.engine.set_budget(budget.map(|b| b.0));
+    }
+
     /// The planned step.
     pub fn step_plan(&self) -> &StepPlan {
         &self.step
@@ -150,20 +160,20 @@ impl Trainer {
             numbers.micro = micro as u32;
             numbers.rows = samples.len() as u32;
             self.run(Program::Accumulate, &numbers).await?;
+            breathe().await;
         }
         self.run(Program::Update, &numbers).await?;
         self.updates_done += 1;
-        self.history.started(UpdateResult {
+        let result = UpdateResult {
             update,
             epoch,
             loss: 0.0,
             gradient_norm: 0.0,
             lr,
-        });
+        };
+        self.history.started(result, started, n_samples, filling);
         let values = [self.step.loss, self.step.norm];
         let arrived = self.engine.request(update as u64, &values).await?;
-        self.history
-            .took(started.elapsed().as_secs_f64() * 1e3, filling, n_samples);
         self.take_results(&arrived)
     }
 
@@ -192,15 +202,20 @@ impl Trainer {
             numbers.micro = batch as u32;
             numbers.rows = samples.len() as u32;
             self.run(Program::Evaluate, &numbers).await?;
+            breathe().await;
             // Asked for after every batch, so that no more than a few are ever queued on the device.
             arrived.extend(self.engine.request(batch as u64, &values).await?);
         }
         arrived.extend(self.engine.flush().await?);
         if let Some([loss, hits]) = arrived.last().map(|r| r.words.as_slice()) {
-            let hits = f64::from(f32::from_bits(*hits));
+            let (hits, loss) = (f64::from(f32::from_bits(*hits)), f32::from_bits(*loss));
+            if !loss.is_finite() {
+                let update = self.updates_done.saturating_sub(1);
+                return Err(TrainError::Diverged { update, loss });
+            }
             self.metrics = Metrics {
                 test_accuracy: Some(hits / n_test as f64),
-                test_loss: Some(f64::from(f32::from_bits(*loss))),
+                test_loss: Some(f64::from(loss)),
             };
         }
         Ok(self.metrics)
@@ -308,7 +323,7 @@ impl Trainer {
             else {
                 continue;
             };
-            if !loss.is_finite() {
+            if !loss.is_finite() || !gradient_norm.is_finite() {
                 return Err(TrainError::Diverged {
                     update: result.update,
                     loss,

@@ -1,8 +1,9 @@
 //! A training that a face watches and steers: commands go in, a state comes out, and nothing blocks the face.
 
+use super::breathe::breathe;
 use super::{TrainError, Trainer};
 use crate::data::{self, Split, source_info};
-use crate::engine::EngineChoice;
+use crate::engine::{EngineChoice, EngineError};
 use crate::experiment::{self, Experiment};
 use crate::report::{self, Report};
 use crate::step;
@@ -18,7 +19,7 @@ pub enum Command {
     Pause,
     /// Free everything and be ready to start anew.
     Reset,
-    /// Reset, with another experiment.
+    /// Reset, with another experiment. Where only the budget differs, the training goes on under the new one.
     Replace(Box<Experiment>),
     /// Free everything and end the session.
     Close,
@@ -225,8 +226,23 @@ impl Driver {
                 self.settle(flushed.map(|()| Status::Paused));
             }
             Command::Reset => self.reset(None),
-            Command::Replace(experiment) => self.reset(Some(*experiment)),
+            Command::Replace(experiment) => self.replace(*experiment),
             Command::Start | Command::Pause | Command::Close => {}
+        }
+    }
+
+    /// Another budget is no other training: it holds from the next update on. Anything else starts anew.
+    fn replace(&mut self, experiment: Experiment) {
+        let budget = experiment.memory.budget;
+        let mut same = self.state.lock().experiment.clone();
+        same.memory.budget = budget;
+        match self.trainer.as_mut() {
+            Some(trainer) if same == experiment => {
+                trainer.set_budget(budget);
+                self.set(|state| state.experiment = experiment);
+                self.publish();
+            }
+            _ => self.reset(Some(experiment)),
         }
     }
 
@@ -312,7 +328,17 @@ impl Driver {
     fn settle(&mut self, outcome: Result<Status, TrainError>) {
         self.publish();
         match outcome {
-            Ok(status) => self.set(|state| state.status = status),
+            Ok(status) => self.set(|state| {
+                state.status = status;
+                state.message = None;
+            }),
+            Err(error) if self.trainer.is_some() && is_out_of_memory(&error) => {
+                // Weights and optimizer state are as they were: with a larger budget the training goes on.
+                self.set(|state| {
+                    state.status = Status::Paused;
+                    state.message = Some(error.to_string());
+                });
+            }
             Err(error) => {
                 // The buffers are freed; what was learned about the run stays in the report.
                 self.trainer = None;
@@ -338,24 +364,11 @@ impl Driver {
     }
 }
 
+fn is_out_of_memory(error: &TrainError) -> bool {
+    matches!(error, TrainError::Engine(EngineError::OutOfMemory(_)))
+}
+
 /// Whether two settings read the same samples; the batch size does not matter for that.
 fn same_samples(a: &experiment::Data, b: &experiment::Data) -> bool {
     (&a.source, &a.path) == (&b.source, &b.path)
-}
-
-/// Gives the event loop of a browser its turn, so that the page handles input between two updates. Natively a training
-/// has a thread of its own.
-#[cfg(not(target_arch = "wasm32"))]
-#[expect(clippy::unused_async, reason = "the browser's side of it waits")]
-async fn breathe() {}
-
-#[cfg(target_arch = "wasm32")]
-async fn breathe() {
-    let promise = js_sys::Promise::new(&mut |resolve, _reject| {
-        let scheduled = web_sys::window().map(|window| window.set_timeout_with_callback(&resolve));
-        if !matches!(scheduled, Some(Ok(_))) {
-            let _ = resolve.call0(&wasm_bindgen::JsValue::NULL);
-        }
-    });
-    let _ = wasm_bindgen_futures::JsFuture::from(promise).await;
 }

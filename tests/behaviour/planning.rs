@@ -91,6 +91,34 @@ fn a_value_too_large_for_the_adapter_is_named_with_size_and_limit() {
     }
 }
 
+#[test]
+fn a_product_wider_than_a_dispatch_is_named_with_its_columns() {
+    let source = headroom::data::source_info("fashion-mnist").unwrap();
+    let plan = headroom::step::plan(&mlp("[1, 600001]", 1, 1, ADAMW), &source)
+        .unwrap()
+        .plan;
+    let error = plan
+        .check_limits(DeviceLimits::BASELINE)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("layer1.matmul") && error.contains("600001"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_batch_that_no_kernel_can_address_is_refused_by_name() {
+    let source = headroom::data::source_info("fashion-mnist").unwrap();
+    let error = headroom::step::plan(&mlp("[10]", 6_000_000, 1, ADAMW), &source)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("features") && error.contains("6000000"),
+        "{error}"
+    );
+}
+
 /// No two values that are alive at the same node share a slot, and no node reads a slot that it writes, except in place.
 #[test]
 fn values_that_are_alive_together_never_share_a_slot() {

@@ -4,7 +4,7 @@ pub mod twins;
 
 use super::kernel::Step;
 use super::ledger::Ledger;
-use super::memory::{Allocator, Memory, Purpose};
+use super::memory::{Allocator, Made, Memory, Purpose};
 use super::{Engine, EngineError, EngineInfo, Local, Readback, Tier, launches};
 use crate::graph::{Program, ValueId};
 use crate::plan::Plan;
@@ -13,7 +13,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Makes buffers on the host's heap.
-struct HostAllocator;
+#[derive(Default)]
+struct HostAllocator {
+    made: Made,
+}
 
 impl Allocator for HostAllocator {
     type Buffer = Vec<Cell<u32>>;
@@ -23,10 +26,12 @@ impl Allocator for HostAllocator {
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(words).ok()?;
         buffer.resize(words, Cell::new(0));
+        self.made.created(4 * words as u64);
         Some(buffer)
     }
 
     fn destroy(&mut self, buffer: Self::Buffer) {
+        self.made.destroyed(4 * buffer.len() as u64);
         drop(buffer);
     }
 }
@@ -36,6 +41,8 @@ pub struct CpuEngine {
     memory: Memory<HostAllocator>,
     plan: Option<Arc<Plan>>,
     kernels: BTreeSet<&'static str>,
+    /// Programs that have run: their slots are there, so nothing can be refused any more.
+    has_run: BTreeSet<Program>,
 }
 
 impl Default for CpuEngine {
@@ -48,9 +55,10 @@ impl CpuEngine {
     /// An engine with nothing loaded.
     pub fn new() -> Self {
         Self {
-            memory: Memory::new(HostAllocator),
+            memory: Memory::new(HostAllocator::default()),
             plan: None,
             kernels: BTreeSet::new(),
+            has_run: BTreeSet::new(),
         }
     }
 
@@ -62,6 +70,14 @@ impl CpuEngine {
 
     fn run_program(&mut self, program: Program, step: &Step) -> Result<(), EngineError> {
         let plan = self.plan()?;
+        if self.has_run.insert(program) {
+            // Takes every slot before the first node computes, so that a refusal leaves everything as it was.
+            let walked = self.memory.walk(&plan, program, |_, _| Ok(()));
+            if walked.is_err() {
+                self.has_run.remove(&program);
+                return walked;
+            }
+        }
         let kernels = &mut self.kernels;
         self.memory.walk(&plan, program, |memory, planned| {
             // The processor tier's kernels have the twins with the plainest loops.
@@ -110,8 +126,13 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
+    fn set_budget(&mut self, budget: Option<u64>) {
+        self.memory.set_budget(budget);
+    }
+
     fn unload(&mut self) {
         self.plan = None;
+        self.has_run.clear();
         self.memory.unload();
     }
 
@@ -155,6 +176,10 @@ impl Engine for CpuEngine {
 
     fn ledger(&self) -> &Ledger {
         self.memory.ledger()
+    }
+
+    fn buffers_made(&self) -> (usize, u64) {
+        self.memory.allocator().made.get()
     }
 
     fn driver_bytes(&self) -> Option<u64> {

@@ -49,14 +49,20 @@ impl Faults {
         self.with(|found| found.lost = Some(reason.to_owned()));
     }
 
-    /// The first error that has come in, if any. A lost device stays lost.
+    /// The first error that has come in, if any. A lost device stays lost. Where memory ran out, the launches that were
+    /// to use it are invalid too: that is no error of its own.
     pub(super) fn check(&self) -> Result<(), EngineError> {
-        self.with(|found| match (&found.lost, found.validation.take()) {
-            (Some(reason), _) => Err(EngineError::DeviceLost {
-                reason: reason.clone(),
-            }),
-            (None, Some(message)) => Err(EngineError::Validation(message)),
-            (None, None) => Ok(()),
+        self.with(|found| {
+            let out_of_memory = std::mem::take(&mut found.out_of_memory);
+            let validation = found.validation.take();
+            match (&found.lost, out_of_memory, validation) {
+                (Some(reason), _, _) => Err(EngineError::DeviceLost {
+                    reason: reason.clone(),
+                }),
+                (None, true, _) => Err(EngineError::DeviceOutOfMemory),
+                (None, false, Some(message)) => Err(EngineError::Validation(message)),
+                (None, false, None) => Ok(()),
+            }
         })
     }
 

@@ -11,7 +11,7 @@ pub use device::{AdapterReport, adapters};
 
 use super::kernel::{PARAMS_BYTES, Step};
 use super::ledger::Ledger;
-use super::memory::Memory;
+use super::memory::{Made, Memory};
 use super::{Engine, EngineError, EngineInfo, Launch, Local, Readback, Tier, launches};
 use crate::graph::{Program, ValueId};
 use crate::plan::{Plan, PlannedNode, READBACK_RING};
@@ -67,6 +67,7 @@ impl GpuEngine {
         let device = device::open().await?;
         let memory = Memory::new(GpuAllocator {
             device: device.clone(),
+            made: Made::default(),
         });
         Ok(Self {
             device,
@@ -328,6 +329,10 @@ impl Engine for GpuEngine {
         Ok(())
     }
 
+    fn set_budget(&mut self, budget: Option<u64>) {
+        self.memory.set_budget(budget);
+    }
+
     fn unload(&mut self) {
         self.loaded = None;
         self.memory.unload();
@@ -374,6 +379,10 @@ impl Engine for GpuEngine {
 
     fn ledger(&self) -> &Ledger {
         self.memory.ledger()
+    }
+
+    fn buffers_made(&self) -> (usize, u64) {
+        self.memory.allocator().made.get()
     }
 
     fn driver_bytes(&self) -> Option<u64> {

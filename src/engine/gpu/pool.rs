@@ -1,11 +1,12 @@
 //! The only place that creates device buffers.
 
 use super::device::Device;
-use crate::engine::memory::{Allocator, Purpose};
+use crate::engine::memory::{Allocator, Made, Purpose};
 
 /// Makes buffers on a device.
 pub(super) struct GpuAllocator {
     pub(super) device: Device,
+    pub(super) made: Made,
 }
 
 impl Allocator for GpuAllocator {
@@ -13,6 +14,10 @@ impl Allocator for GpuAllocator {
 
     fn create(&mut self, label: &str, bytes: u64, purpose: Purpose) -> Option<wgpu::Buffer> {
         if bytes > self.device.limits.max_buffer_bytes {
+            return None;
+        }
+        // An older refusal is not this buffer's.
+        if self.device.faults.take_out_of_memory() {
             return None;
         }
         let usage = match purpose {
@@ -36,10 +41,12 @@ impl Allocator for GpuAllocator {
             buffer.destroy();
             return None;
         }
+        self.made.created(buffer.size());
         Some(buffer)
     }
 
     fn destroy(&mut self, buffer: wgpu::Buffer) {
+        self.made.destroyed(buffer.size());
         // In a browser dropping a handle frees nothing until the garbage collector runs.
         buffer.destroy();
     }
