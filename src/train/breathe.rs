@@ -3,7 +3,6 @@
 /// Gives the event loop of a browser its turn, so that the page handles input between two updates. Natively a training
 /// has a thread of its own.
 #[cfg(not(target_arch = "wasm32"))]
-#[expect(clippy::unused_async, reason = "the browser's side of it waits")]
 pub(super) async fn breathe() {}
 
 #[cfg(target_arch = "wasm32")]

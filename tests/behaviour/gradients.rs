@@ -1,6 +1,7 @@
 //! The gradient of every operation against finite differences of the loss, on both engines.
 
 use crate::common::engine;
+use crate::planning::assert_no_slot_is_shared;
 use headroom::dtype::DType;
 use headroom::engine::{Engine, EngineChoice, Step};
 use headroom::graph::{
@@ -197,6 +198,13 @@ fn gradients_equal_finite_differences_for_every_operation() {
                     }
                 }
             }
+            // Reshapes, sums of gradients and weights used twice: what the plan says of them is what happened.
+            assert_eq!(
+                scene.engine.ledger().moments(),
+                scene.plan.timeline(),
+                "{name}"
+            );
+            assert_no_slot_is_shared(&scene.plan, name);
         }
     }
     assert!(checked > 300, "only {checked} directions");

@@ -119,7 +119,26 @@ fn a_batch_that_no_kernel_can_address_is_refused_by_name() {
     );
 }
 
-/// No two values that are alive at the same node share a slot, and no node reads a slot that it writes, except in place.
+/// No two values that are alive at the same node share a slot, except where one gives its bytes to the other in place.
+pub(crate) fn assert_no_slot_is_shared(plan: &Plan, what: &str) {
+    for program in &plan.programs {
+        let alive = lifetimes(&plan.graph, program.program);
+        for (index, planned) in program.nodes.iter().enumerate() {
+            let mut owners = BTreeMap::new();
+            for (value, life) in &alive {
+                let given_on = planned.in_place == Some(*value);
+                if life.first <= index && index <= life.last && !given_on {
+                    let Place::Slot(slot) = plan.places[value.0] else {
+                        panic!("{what}: {value:?} has no slot")
+                    };
+                    let other = owners.insert(slot, value);
+                    assert_eq!(other, None, "{what}: node {index}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn values_that_are_alive_together_never_share_a_slot() {
     let source = headroom::data::source_info("fashion-mnist").unwrap();
@@ -128,22 +147,7 @@ fn values_that_are_alive_together_never_share_a_slot() {
         let headroom::experiment::Model::Mlp(mlp) = &mut experiment.model;
         mlp.dropout = 0.5;
         let plan = headroom::step::plan(&experiment, &source).unwrap().plan;
-        for program in &plan.programs {
-            let alive = lifetimes(&plan.graph, program.program);
-            for (index, planned) in program.nodes.iter().enumerate() {
-                let mut owners = BTreeMap::new();
-                for (value, life) in &alive {
-                    let given_on = planned.in_place == Some(*value);
-                    if life.first <= index && index <= life.last && !given_on {
-                        let Place::Slot(slot) = plan.places[value.0] else {
-                            panic!("{value:?} has no slot")
-                        };
-                        let other = owners.insert(slot, value);
-                        assert_eq!(other, None, "node {index} of {hidden}");
-                    }
-                }
-            }
-        }
+        assert_no_slot_is_shared(&plan, hidden);
     }
 }
 

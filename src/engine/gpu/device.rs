@@ -202,10 +202,6 @@ async fn request(instance: &wgpu::Instance) -> Result<wgpu::Adapter, EngineError
 }
 
 /// What is known about an adapter. A browser's description is mostly empty, its vendor and architecture are not.
-#[cfg_attr(
-    not(target_arch = "wasm32"),
-    expect(clippy::unused_async, reason = "the browser's side of it waits")
-)]
 async fn described(adapter: &wgpu::Adapter) -> wgpu::AdapterInfo {
     #[cfg_attr(
         not(target_arch = "wasm32"),

@@ -52,7 +52,6 @@ impl Mapping {
 
 /// Waits until the device has done `submission`.
 #[cfg(not(target_arch = "wasm32"))]
-#[expect(clippy::unused_async, reason = "the browser's side of it waits")]
 pub(super) async fn finished(
     device: &Device,
     submission: wgpu::SubmissionIndex,
