@@ -15,11 +15,12 @@ fn the_report_has_the_fields_of_the_contract_and_predicts_what_was_measured() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let report = scene.json("out.json");
     let info = &report["engine"];
+    let text = |field: &str| info[field].as_str().unwrap_or_default().to_owned();
     let _ = writeln!(
         std::io::stderr(),
         "[gpu] the_report_has_the_fields_of_the_contract on {} ({})",
-        info["adapter"],
-        info["backend"]
+        text("adapter"),
+        text("backend")
     );
     for pointer in [
         "/experiment/train/optimizer/lr",
