@@ -28,7 +28,7 @@ pub use theme::{exact, grouped};
 
 use crate::engine::EngineChoice;
 use crate::experiment::ExperimentError;
-use crate::lesson::{Lesson, lessons};
+use crate::lesson::{Lesson, Variant, lessons};
 use egui::{
     CentralPanel, ComboBox, Frame, Margin, Panel, RichText, ScrollArea, ThemePreference, Ui,
 };
@@ -216,10 +216,12 @@ impl App {
             return;
         };
         let label = ui.label("Experiment");
+        // The file's name first: it is what the text calls the experiment.
+        let name_of = |variant: &Variant| format!("{}: {}", variant.slug, variant.title);
         let title = lesson
             .variants
             .get(chosen.1)
-            .map_or("", |variant| variant.title);
+            .map_or_else(String::new, name_of);
         let combo = ComboBox::from_id_salt("experiment choice")
             .selected_text(title)
             .width(220.0)
@@ -229,7 +231,7 @@ impl App {
                 for (index, variant) in lesson.variants.iter().enumerate() {
                     // Choosing the one that is open brings its settings back.
                     if ui
-                        .selectable_label(index == chosen.1, variant.title)
+                        .selectable_label(index == chosen.1, name_of(variant))
                         .clicked()
                     {
                         self.problem = self

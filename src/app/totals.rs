@@ -130,10 +130,10 @@ pub(super) fn run(ui: &mut Ui, report: &Report) {
         &format!("{:.0} samples/s", time.samples_per_second),
         "Over the whole run.",
     );
-    let wait = format!("{:.3} of the time", time.data_wait_fraction);
+    let wait = format!("{:.1} % of the time", 100.0 * time.data_wait_fraction);
     row(
         ui,
-        "Waiting for data",
+        "Making batches",
         &wait,
         "Share of the time in which the host made batches. Without prefetching the device may wait that long.",
     );

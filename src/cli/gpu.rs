@@ -9,7 +9,7 @@ use crate::units::Bytes;
 use std::fmt::Write as _;
 
 pub(super) fn gpu(args: &GpuArgs) -> Result<(), CliError> {
-    check_outputs(args.json.as_deref(), &[])?;
+    check_outputs(None, args.json.as_deref(), &[])?;
     let all = pollster::block_on(adapters());
     let json = serde_json::to_string_pretty(&all)? + "\n";
     write_json(args.json.as_deref(), &json, |path| {

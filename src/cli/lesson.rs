@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
-    check_outputs(args.json.as_deref(), &[])?;
+    check_outputs(None, args.json.as_deref(), &[])?;
     let mut text = String::new();
     let mut all = Vec::new();
     for lesson in lesson::lessons() {
@@ -36,7 +36,7 @@ pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
 }
 
 pub(super) fn check(args: &CheckArgs) -> Result<(), CliError> {
-    check_outputs(args.json.as_deref(), &[])?;
+    check_outputs(None, args.json.as_deref(), &[])?;
     let chosen: Vec<&Lesson> = match &args.slug {
         Some(slug) => vec![lesson::find(slug)?],
         None => lesson::lessons().iter().collect(),

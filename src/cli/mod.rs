@@ -60,6 +60,7 @@ impl CliError {
             )) => 3,
             Self::Train(TrainError::Engine(EngineError::NoAdapter { .. })) => 4,
             Self::Train(TrainError::Diverged { .. }) => 5,
+            Self::Train(TrainError::Interrupted { .. }) => 1,
             Self::Train(TrainError::Engine(_))
             | Self::Output(_)
             | Self::Json(_)

@@ -13,10 +13,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let experiment = Experiment::load(&args.file, &args.sets)?;
     check_outputs(
+        Some(&args.file),
         args.json.as_deref(),
         &[
             ("CSV curve", args.csv.as_deref()),
@@ -25,6 +27,15 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     )?;
     let source = data::source_info(&experiment.data.source)?;
     let planned = plan_report(&experiment, &source, &step::plan(&experiment, &source)?);
+    // A second interrupt ends the program at once, as it would without the handler.
+    let handled = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    if let Err(error) = handled {
+        log::warn!("an interrupt will end the program at once: {error}");
+    }
     let (report, result) = train(&experiment, args.engine.into(), args.quiet);
     // What the run had learned is written also when it ended early, and the plan where not even the weights fitted.
     let report = match &result {
@@ -49,8 +60,10 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     Ok(result?)
 }
 
-/// Refuses a path that takes no file before the work and not after it. Only `json` may be `-`.
+/// Refuses a path that takes no file before the work and not after it, and one that is named twice or is the
+/// `experiment` itself. Only `json` may be `-`.
 pub(super) fn check_outputs(
+    experiment: Option<&Path>,
     json: Option<&Path>,
     others: &[(&'static str, Option<&Path>)],
 ) -> Result<(), CliError> {
@@ -60,7 +73,13 @@ pub(super) fn check_outputs(
             files::check_writable(what, path)?;
         }
     }
-    Ok(())
+    let named = [("experiment", experiment), json];
+    let named: Vec<(&'static str, &Path)> = named
+        .iter()
+        .chain(others)
+        .filter_map(|(what, path)| Some((*what, (*path)?)))
+        .collect();
+    Ok(files::check_distinct(&named)?)
 }
 
 /// Trains an experiment from start to end, with a progress bar on standard error. Gives the report as far as the
@@ -89,11 +108,19 @@ pub(super) fn train(
     })
 }
 
+/// Set when the user interrupts: the update that runs is finished, and the report written.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
 async fn drive(trainer: &mut Trainer, bar: &ProgressBar) -> Result<(), TrainError> {
     let evaluate_every = trainer.report().experiment.train.evaluate_every;
     while trainer.updates_done() < trainer.total_updates() {
         let results = trainer.step().await?;
         show(trainer, bar, &results);
+        if INTERRUPTED.load(Ordering::Relaxed) {
+            trainer.flush().await?;
+            let updates = trainer.updates_done();
+            return Err(TrainError::Interrupted { updates });
+        }
         if evaluate_every.is_some_and(|every| trainer.updates_done().is_multiple_of(every)) {
             trainer.evaluate().await?;
         }

@@ -143,24 +143,31 @@ impl fmt::Display for OutOfMemory {
             )?,
             None => write!(f, "before the first step")?,
         }
+        let taken = self.by_class.reserved();
         match self.budget_bytes {
             Some(budget) => writeln!(
                 f,
-                " does not fit: {} of the budget of {} are taken.",
-                Bytes(self.by_class.reserved()),
+                " does not fit: {taken} of the budget of {budget} bytes ({}) are taken.",
                 Bytes(budget)
             )?,
             None => writeln!(
                 f,
                 " was refused by the device, with {} taken.",
-                Bytes(self.by_class.reserved())
+                Bytes(taken)
             )?,
         }
-        writeln!(f, "Taken now, by class:")?;
+        if taken > 0 {
+            writeln!(
+                f,
+                "Taken now, by class (cached bytes count, they are taken from the device too):"
+            )?;
+        }
         for (class, bytes) in self.by_class.iter().filter(|(_, b)| *b > 0) {
             writeln!(f, "  {:<16} {:>12}", class.name(), Bytes(bytes))?;
         }
-        writeln!(f, "The largest values:")?;
+        if !self.largest.is_empty() {
+            writeln!(f, "The largest values:")?;
+        }
         for (name, class, bytes) in &self.largest {
             writeln!(
                 f,

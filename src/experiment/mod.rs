@@ -148,6 +148,13 @@ impl Experiment {
         if self.name.trim().is_empty() {
             problems.value("name", format!("{:?}", self.name), "must not be empty");
         }
+        if self.name.chars().any(char::is_control) {
+            problems.value(
+                "name",
+                format!("{:?}", self.name),
+                "must be one line of plain text",
+            );
+        }
         self.model.check(problems);
         self.data.check(problems);
         self.train.check(problems);

@@ -33,6 +33,7 @@ pub fn plan_report(experiment: &Experiment, source: &SourceInfo, step: &StepPlan
         steps: 0,
         loss: None,
         metrics: Metrics::default(),
+        evaluations: Vec::new(),
         memory: MemoryReport {
             peak_bytes: Predicted {
                 predicted: plan.peak_bytes(),
@@ -72,7 +73,12 @@ pub fn measure(memory: &mut MemoryReport, engine: &dyn Engine) {
         memory.peak_bytes.measured = Some(peak.by_class.allocated());
         memory.at_peak = peak.clone();
         memory.peak_by_class = *ledger.peak_by_class();
-        memory.timeline = ledger.moments().to_vec();
+        // A program that has not run yet keeps its plan, so that the picture of a step is whole from the start.
+        let measured = ledger.moments();
+        let has_run = |program| measured.iter().any(|m| m.program == program);
+        memory.timeline.retain(|moment| !has_run(moment.program));
+        memory.timeline.extend(measured.iter().cloned());
+        memory.timeline.sort_by_key(|moment| moment.program);
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Report {
     pub loss: Option<LossReport>,
     /// Measures on the test set.
     pub metrics: Metrics,
+    /// Every measurement on the test set, in order; the last one is that of `metrics`.
+    pub evaluations: Vec<Evaluation>,
     /// Where the bytes are.
     pub memory: MemoryReport,
     /// How long it took; none for a plan.
@@ -73,6 +75,16 @@ pub struct Metrics {
     pub test_loss: Option<f64>,
 }
 
+/// One measurement on the test set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// Updates done by then.
+    pub updates: usize,
+    /// What was measured.
+    #[serde(flatten)]
+    pub metrics: Metrics,
+}
+
 /// A number of bytes as planned and as counted in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Predicted {
@@ -95,7 +107,7 @@ pub struct MemoryReport {
     pub peak_by_class: ByClass,
     /// Largest values and buffers at the peak.
     pub largest: Vec<TensorInfo>,
-    /// Bytes by class while each node runs; measured where there was a run, else planned.
+    /// Bytes by class while each node runs; measured for the programs that have run, else planned.
     pub timeline: Vec<Moment>,
     /// Device buffers that exist now; none for a plan.
     pub live_buffers: Option<usize>,

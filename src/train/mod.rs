@@ -14,7 +14,7 @@ use crate::data::{DataError, Dataset, SourceInfo, Split, source_info};
 use crate::engine::{self, Engine, EngineChoice, EngineError, OutOfMemory, Readback, Step};
 use crate::experiment::{Experiment, OptimizerKind};
 use crate::graph::{GraphError, Program};
-use crate::report::{self, Metrics, Report};
+use crate::report::{self, Evaluation, Metrics, Report};
 use crate::step::{self, StepPlan};
 use crate::units::Bytes;
 use breathe::breathe;
@@ -34,6 +34,12 @@ pub enum TrainError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The user asked for the end.
+    #[error("the training was interrupted after {updates} updates; the report holds what was done")]
+    Interrupted {
+        /// Updates done.
+        updates: usize,
+    },
     /// The loss or its gradient is no number any more.
     #[error(
         "the training diverged: at update {update} the loss is {loss}, or its gradient is no number. Lower train.optimizer.lr, add train.schedule.warmup, or set train.clip"
@@ -58,6 +64,7 @@ pub struct Trainer {
     updates_done: usize,
     history: History,
     metrics: Metrics,
+    evaluations: Vec<Evaluation>,
     features: Vec<f32>,
     labels: Vec<u32>,
 }
@@ -92,9 +99,11 @@ impl Trainer {
             updates_done: 0,
             history: History::default(),
             metrics: Metrics::default(),
+            evaluations: Vec::new(),
             features: Vec::new(),
             labels: Vec::new(),
         };
+        trainer.fit_to_data();
         trainer.load().map_err(|error| trainer.advised(error))?;
         Ok(trainer)
     }
@@ -218,6 +227,10 @@ impl Trainer {
                 test_loss: Some(f64::from(loss)),
             };
         }
+        self.evaluations.push(Evaluation {
+            updates: self.updates_done,
+            metrics: self.metrics,
+        });
         Ok(self.metrics)
     }
 
@@ -228,10 +241,39 @@ impl Trainer {
         report.steps = self.history.results().len();
         report.loss = self.history.loss_report();
         report.metrics = self.metrics;
+        report.evaluations.clone_from(&self.evaluations);
         report.time = self.history.time_report();
         report::measure(&mut report.memory, self.engine.as_ref());
         report.memory.host = report::host(Some(&self.split), self.prefetch_bytes());
         report
+    }
+
+    /// Adapts what could only be checked against the data, and says so.
+    fn fit_to_data(&mut self) {
+        let (samples, total) = (self.split.train.len(), self.total_updates());
+        let (batch, warmup) = (
+            self.experiment.data.batch,
+            self.experiment.train.schedule.warmup,
+        );
+        let mut say = |text: String| {
+            let earlier = self
+                .notice
+                .take()
+                .map_or_else(String::new, |notice| notice + " ");
+            self.notice = Some(earlier + &text);
+        };
+        if batch > samples {
+            say(format!(
+                "data.batch = {batch} is larger than the {samples} training samples: the rest of each batch is padding that costs memory and teaches nothing."
+            ));
+        }
+        if warmup >= total && warmup > 0 {
+            self.experiment.train.schedule.warmup = total / 10;
+            say(format!(
+                "train.schedule.warmup = {warmup} would last for the whole run of {total} updates; it is cut to {}.",
+                total / 10
+            ));
+        }
     }
 
     fn load(&mut self) -> Result<(), TrainError> {

@@ -202,6 +202,166 @@ fn a_budget_that_is_too_small_exits_with_3_says_everything_and_leaves_a_report()
     assert!(report["memory"]["reserved_bytes"]["measured"].is_null());
 }
 
+/// Neither a pipe nor the target of a link is replaced by a file; the experiment and other reports are never.
+#[test]
+#[cfg(unix)]
+fn reports_go_into_pipes_and_through_links_and_never_over_each_other() {
+    let scene = Scene::new(SMALL);
+    std::fs::write(scene.path("real.json"), "old").unwrap();
+    std::os::unix::fs::symlink("real.json", scene.path("link.json")).unwrap();
+    let output = scene.headroom("plan", &["--json", "link.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        std::fs::symlink_metadata(scene.path("link.json"))
+            .unwrap()
+            .is_symlink()
+    );
+    assert_eq!(scene.json("real.json")["schema"], 1);
+
+    let made = std::process::Command::new("mkfifo")
+        .arg(scene.path("pipe"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let pipe = scene.path("pipe");
+    let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
+    let output = scene.headroom("plan", &["--json", "pipe"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let through: serde_json::Value = serde_json::from_slice(&reader.join().unwrap()).unwrap();
+    assert_eq!(through["schema"], 1);
+
+    for arguments in [
+        ["--json", "experiment.toml", "--csv", "a"],
+        ["--json", "a", "--csv", "./a"],
+    ] {
+        let output = scene.headroom("run", &arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        assert!(
+            stderr(&output).contains("is this file too"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    assert_eq!(
+        std::fs::read_to_string(scene.path("experiment.toml")).unwrap(),
+        SMALL
+    );
+}
+
+#[test]
+fn evaluations_along_the_way_are_in_the_report() {
+    let scene = Scene::new(SMALL);
+    let sets = [
+        "--engine",
+        "cpu",
+        "--set",
+        "train.evaluate_every=2",
+        "--json",
+        "out.json",
+    ];
+    let output = scene.headroom("run", &sets);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report = scene.json("out.json");
+    let updates: Vec<u64> = report["evaluations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["updates"].as_u64().unwrap())
+        .collect();
+    assert_eq!(updates, [2, 4, 5]);
+    assert_eq!(
+        report["evaluations"][2]["test_accuracy"],
+        report["metrics"]["test_accuracy"]
+    );
+}
+
+#[test]
+fn what_does_not_suit_the_data_is_adapted_and_said() {
+    let text = SMALL.replace(
+        "steps = 5",
+        "epochs = 1\nschedule = { kind = \"cosine\", warmup = 20 }",
+    );
+    let scene = Scene::new(&text);
+    let output = scene.headroom(
+        "run",
+        &[
+            "--engine",
+            "cpu",
+            "--set",
+            "data.batch=20000",
+            "--json",
+            "out.json",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for part in [
+        "warning:",
+        "data.batch = 20000",
+        "9000",
+        "train.schedule.warmup = 20",
+        "cut to 0",
+    ] {
+        assert!(
+            stderr(&output).contains(part),
+            "{part} is missing in {}",
+            stderr(&output)
+        );
+    }
+    assert_eq!(
+        scene.json("out.json")["experiment"]["train"]["schedule"]["warmup"],
+        0
+    );
+}
+
+#[test]
+fn a_plan_says_whether_it_fits_its_budget() {
+    let scene = Scene::new(SMALL);
+    let fits = stdout(&scene.headroom("plan", &["--set", "memory.budget=1GiB"]));
+    assert!(
+        fits.contains("It fits the budget of 1.00 GiB") || fits.contains("It fits the budget"),
+        "{fits}"
+    );
+    let misses = stdout(&scene.headroom("plan", &["--set", "memory.budget=300KiB"]));
+    assert!(
+        misses.contains("does not fit the budget") && misses.contains("bytes are missing"),
+        "{misses}"
+    );
+}
+
+/// An interrupt ends the training between two updates, with a report of what was done.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_a_report() {
+    let scene = Scene::new(SMALL);
+    let sets = [
+        "--engine",
+        "cpu",
+        "--set",
+        "train.steps=1000000",
+        "--json",
+        "out.json",
+    ];
+    let mut child = scene
+        .command("run", &sets)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert!(scene.json("out.json")["steps"].as_u64().unwrap() > 0);
+}
+
 #[test]
 fn a_diverged_training_exits_with_5() {
     let scene = Scene::new(&SMALL.replace(
