@@ -97,7 +97,7 @@ stage_tests() {
   count_results "$log"
   # A test may open several engines; it counts once. What stands after a slash is a case of it.
   gpu_tests="$(grep -oE '\[gpu\] [A-Za-z0-9_]+' "$log" | sort -u | wc -l || true)"
-  gpu_adapters="$(sed -nE 's/.*\[gpu\] .+ on (.+ \([^)]*\)).*/\1/p' "$log" | sort -u | paste -sd ',' | sed 's/,/, /g')"
+  gpu_adapters="$(sed -nE 's/.*\[gpu\] .+ on (.+ \([^)]*\)).*/\1/p' "$log" | sort -u | paste -sd ';' | sed 's/;/; /g')"
   if [ "$status" != 0 ]; then
     sed -n '/^failures:$/,/^test result/p;/^error/,/^$/p' "$log" | head -n 300
     echo "the whole output is in $log" >&2
