@@ -35,8 +35,8 @@ export function instruments() {
 
   // Longest time between two animation frames and between two turns of the event loop, and how long each input waited:
   // until its handler ran, and until the frame after it was through.
-  window.stopwatch = () => {
-    const seen = { frame_gap: 0, turn_gap: 0, frames: 0, turns: 0, handled: [], drawn: [] };
+  window.stopwatch = (longMillis) => {
+    const seen = { frame_gap: 0, turn_gap: 0, long_turns: 0, frames: 0, turns: 0, handled: [], drawn: [] };
     let running = true;
     let lastFrame = performance.now();
     const onFrame = () => {
@@ -53,6 +53,7 @@ export function instruments() {
     channel.port1.onmessage = () => {
       const now = performance.now();
       seen.turn_gap = Math.max(seen.turn_gap, now - lastTurn);
+      if (now - lastTurn > longMillis) seen.long_turns += 1;
       seen.turns += 1;
       lastTurn = now;
       if (running) setTimeout(() => channel.port2.postMessage(0), 4);

@@ -8,7 +8,11 @@ const EXPERIMENT = "lessons/01-where-memory-goes/base.toml";
 const N_STEPS = 50;
 const LOSS_TOLERANCE = 1e-3; // Relative; two adapters add in different orders.
 const INPUT_MILLIS = 100; // From the event's own time stamp until its handler has run.
-const TURN_GAP_MILLIS = 250; // A blocking read of one loss would hold the event loop for a whole training step or for ever.
+// A blocking read of a loss would hold the event loop for most of a training step, at every one of them, or for ever.
+// A few long turns are those of a machine with other work to do.
+const LONG_TURN_MILLIS = 250;
+const LONG_TURNS = 3;
+const TURN_GAP_MILLIS = 1000;
 const N_READ_BACKS = 100;
 const N_INPUTS = 25;
 
@@ -80,7 +84,7 @@ async function staysResponsive({ page, tally }) {
   await command(page, "start");
   const first = await until(page, "step 3", (now) => now.step >= 3); // Shaders are compiled by then.
   const firstWitness = await page.evaluate(() => window.witness());
-  await page.evaluate(() => { window.stopStopwatch = window.stopwatch(); });
+  await page.evaluate((longMillis) => { window.stopStopwatch = window.stopwatch(longMillis); }, LONG_TURN_MILLIS);
   for (let i = 0; i < N_INPUTS; i += 1) {
     // Inputs that no control of the app answers to: the middle button in a corner, and a modifier key.
     await page.mouse.move(4, 880);
@@ -99,7 +103,8 @@ async function staysResponsive({ page, tally }) {
   tally.check("training went on during the inputs", atLeast(last.step, first.step + N_READ_BACKS - 10), `steps ${first.step} to ${last.step}`);
   tally.check("every input was seen", atLeast(seen.handled.length, 2 * N_INPUTS));
   tally.check(`input is handled within ${INPUT_MILLIS} ms while training`, atMost(max(seen.handled), INPUT_MILLIS), report);
-  tally.check(`${N_READ_BACKS} losses read back without blocking the page`, atMost(seen.turn_gap, TURN_GAP_MILLIS));
+  tally.check(`${N_READ_BACKS} losses read back without blocking the page`, atMost(seen.long_turns, LONG_TURNS), `${seen.long_turns} turns above ${LONG_TURN_MILLIS} ms`);
+  tally.check("no turn of the event loop is a stall", atMost(seen.turn_gap, TURN_GAP_MILLIS));
   tally.check("frames were drawn all the while", atLeast(seen.frames, 20), `${seen.frames} frames`);
   tally.check(`${N_READ_BACKS} steps leave the number of live buffers as it was`,
     equal(lastWitness.state.live_buffers, firstWitness.state.live_buffers));
