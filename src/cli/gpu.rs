@@ -4,7 +4,6 @@ use super::args::GpuArgs;
 use super::run::{check_outputs, is_stdout, write_json};
 use super::{CliError, print};
 use crate::engine::gpu::{AdapterReport, adapters};
-use crate::report::files;
 use crate::units::Bytes;
 use std::fmt::Write as _;
 
@@ -12,9 +11,7 @@ pub(super) fn gpu(args: &GpuArgs) -> Result<(), CliError> {
     check_outputs(None, args.json.as_deref(), &[])?;
     let all = pollster::block_on(adapters());
     let json = serde_json::to_string_pretty(&all)? + "\n";
-    write_json(args.json.as_deref(), &json, |path| {
-        files::write_text("JSON adapter list", path, &json)
-    })?;
+    write_json(args.json.as_deref(), "JSON adapter list", &json)?;
     if args.json.as_deref().is_some_and(is_stdout) {
         return Ok(());
     }

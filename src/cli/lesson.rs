@@ -4,7 +4,6 @@ use super::args::{CheckArgs, ListArgs};
 use super::run::{check_outputs, is_stdout, train, write_json};
 use super::{CliError, print};
 use crate::lesson::{self, ClaimResult, Lesson};
-use crate::report::files;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -26,9 +25,7 @@ pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
         all.push(json!({ "slug": lesson.slug, "title": lesson.title, "variants": variants }));
     }
     let json = serde_json::to_string_pretty(&all)? + "\n";
-    write_json(args.json.as_deref(), &json, |path| {
-        files::write_text("JSON lesson list", path, &json)
-    })?;
+    write_json(args.json.as_deref(), "JSON lesson list", &json)?;
     if args.json.as_deref().is_some_and(is_stdout) {
         return Ok(());
     }
@@ -70,9 +67,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), CliError> {
         all.push(json!({ "lesson": lesson.slug, "claims": results }));
     }
     let json = serde_json::to_string_pretty(&all)? + "\n";
-    write_json(args.json.as_deref(), &json, |path| {
-        files::write_text("JSON list of claims", path, &json)
-    })?;
+    write_json(args.json.as_deref(), "JSON list of claims", &json)?;
     match n_failed {
         0 => Ok(()),
         1 => Err(CliError::Failed("1 claim does not hold".into())),

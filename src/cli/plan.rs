@@ -20,9 +20,8 @@ pub(super) fn plan(args: &PlanArgs) -> Result<(), CliError> {
         args.json.as_deref(),
         &[("PNG picture", args.png.as_deref())],
     )?;
-    write_json(args.json.as_deref(), &files::to_json(&report)?, |path| {
-        files::write_json(&report, path)
-    })?;
+    let json = files::to_json(&report)?;
+    write_json(args.json.as_deref(), "JSON report", &json)?;
     if let Some(path) = &args.png {
         files::write_png(&report, path)?;
     }
@@ -31,14 +30,8 @@ pub(super) fn plan(args: &PlanArgs) -> Result<(), CliError> {
     }
     print(&table::table(&report, &report))?;
     if let Some(budget) = experiment.memory.budget {
-        print(&format!(
-            "\n{}",
-            budget_line(
-                &report,
-                budget,
-                &fit::suggestions(&experiment, &source, budget.0)
-            )
-        ))?;
+        let would_fit = || fit::suggestions(&experiment, &source, budget.0);
+        print(&format!("\n{}", verdict(&report, budget, would_fit)))?;
     }
     if args.timeline {
         print(&format!("\n{}", table::timeline(&report)))?;
@@ -46,18 +39,17 @@ pub(super) fn plan(args: &PlanArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Whether the plan fits the budget, and if not what would.
-fn budget_line(report: &Report, budget: Bytes, would_fit: &[String]) -> String {
+/// Whether the plan fits the budget, and if not what would; only then is that searched for.
+fn verdict(report: &Report, budget: Bytes, would_fit: impl FnOnce() -> Vec<String>) -> String {
     let needed = report.memory.reserved_bytes.predicted;
-    let Some(missing) = needed.checked_sub(budget.0).filter(|bytes| *bytes > 0) else {
-        return format!(
-            "It fits the budget of {budget}: {} bytes are left.\n",
-            budget.0 - needed
-        );
-    };
+    if needed <= budget.0 {
+        let left = budget.0 - needed;
+        return format!("It fits the budget of {budget}: {left} bytes are left.\n");
+    }
+    let missing = needed - budget.0;
     let mut text =
         format!("It does not fit the budget of {budget}: {missing} bytes are missing.\n");
-    for line in would_fit {
+    for line in would_fit() {
         text.push_str(&format!("  would fit: {line}\n"));
     }
     text

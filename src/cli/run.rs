@@ -112,7 +112,6 @@ pub(super) fn train(
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 async fn drive(trainer: &mut Trainer, bar: &ProgressBar) -> Result<(), TrainError> {
-    let evaluate_every = trainer.report().experiment.train.evaluate_every;
     while trainer.updates_done() < trainer.total_updates() {
         let results = trainer.step().await?;
         show(trainer, bar, &results);
@@ -121,7 +120,7 @@ async fn drive(trainer: &mut Trainer, bar: &ProgressBar) -> Result<(), TrainErro
             let updates = trainer.updates_done();
             return Err(TrainError::Interrupted { updates });
         }
-        if evaluate_every.is_some_and(|every| trainer.updates_done().is_multiple_of(every)) {
+        if trainer.is_evaluation_due() {
             trainer.evaluate().await?;
         }
     }
@@ -159,9 +158,8 @@ fn progress_bar(total: usize, quiet: bool) -> ProgressBar {
 }
 
 fn write_files(args: &RunArgs, report: &Report) -> Result<(), CliError> {
-    write_json(args.json.as_deref(), &files::to_json(report)?, |path| {
-        files::write_json(report, path)
-    })?;
+    let json = files::to_json(report)?;
+    write_json(args.json.as_deref(), "JSON report", &json)?;
     if let Some(path) = &args.csv {
         files::write_csv(report, path)?;
     }
@@ -171,15 +169,15 @@ fn write_files(args: &RunArgs, report: &Report) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Prints `text` for `-`, else lets `write` write the file.
+/// Prints the JSON `text` for `-`, writes it to any other target; `what` names it in an error.
 pub(super) fn write_json(
     target: Option<&Path>,
+    what: &'static str,
     text: &str,
-    write: impl FnOnce(&Path) -> Result<(), files::WriteError>,
 ) -> Result<(), CliError> {
     match target {
         Some(path) if is_stdout(path) => print(text),
-        Some(path) => Ok(write(path)?),
+        Some(path) => Ok(files::write_text(what, path, text)?),
         None => Ok(()),
     }
 }

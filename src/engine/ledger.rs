@@ -1,7 +1,7 @@
 //! The ledger: what is allocated now by class, the most there ever was, and the bytes during each node as it ran.
 
 use crate::graph::{ByClass, Class, Phase, Program};
-use crate::plan::{Moment, Peak};
+use crate::plan::Moment;
 use crate::units::Bytes;
 use std::fmt;
 
@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     now: ByClass,
-    peak: Option<Peak>,
+    peak: Option<Moment>,
     peak_by_class: ByClass,
     /// One per node of the last run of each program.
     moments: Vec<Moment>,
@@ -23,7 +23,7 @@ impl Ledger {
     }
 
     /// The moment with the most bytes in use since the plan was loaded; none before the first node ran.
-    pub fn peak(&self) -> Option<&Peak> {
+    pub fn peak(&self) -> Option<&Moment> {
         self.peak.as_ref()
     }
 
@@ -83,12 +83,7 @@ impl Ledger {
             self.now.allocated() > p.by_class.allocated()
                 || (p.program, p.node.as_str()) == (program, node)
         }) {
-            self.peak = Some(Peak {
-                program,
-                phase,
-                node: node.into(),
-                by_class: self.now,
-            });
+            self.peak = Some(moment.clone());
         }
         self.peak_by_class = self.peak_by_class.max(&self.now);
         // Programs keep the order of a step whichever ran last.

@@ -31,11 +31,6 @@ impl Graph {
         self.phase = phase;
     }
 
-    /// The program that nodes are being added to.
-    pub fn current_program(&self) -> Program {
-        self.program
-    }
-
     /// A value that keeps its bytes from step to step. A second call with the same name gives the same value.
     pub fn persistent(
         &mut self,

@@ -10,7 +10,7 @@ mod timeline;
 pub use cuts::{Cut, LAUNCH_MULTIPLY_ADDS, cuts};
 pub use lifetime::{Lifetime, lifetimes};
 pub use limits::{DeviceLimits, LimitError};
-pub use timeline::{Moment, Peak, TensorInfo};
+pub use timeline::{Moment, TensorInfo};
 
 use crate::graph::{ByClass, Class, Graph, NodeId, PROGRAMS, Program, ValueId};
 use crate::units::{BUFFER_ALIGNMENT, round_to_buffer};

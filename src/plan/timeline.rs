@@ -19,19 +19,6 @@ pub struct Moment {
     pub by_class: ByClass,
 }
 
-/// The moment at which most bytes are in use.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Peak {
-    /// Program of the node.
-    pub program: Program,
-    /// Part of the step.
-    pub phase: Phase,
-    /// The node.
-    pub node: String,
-    /// Bytes in use while it runs.
-    pub by_class: ByClass,
-}
-
 /// A tensor or buffer, for lists of the largest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorInfo {
@@ -62,32 +49,15 @@ impl Plan {
     }
 
     /// The node at which most bytes are in use; the first of several.
-    pub fn peak(&self) -> Peak {
-        let moments = self.timeline();
-        let peak = moments
-            .into_iter()
-            .rev()
-            .max_by_key(|m| m.by_class.allocated());
-        let nothing = ByClass::default();
-        match peak {
-            Some(Moment {
-                program,
-                phase,
-                node,
-                by_class,
-            }) => Peak {
-                program,
-                phase,
-                node,
-                by_class,
-            },
-            None => Peak {
-                program: Program::Accumulate,
-                phase: Phase::Forward,
-                node: String::new(),
-                by_class: nothing,
-            },
-        }
+    pub fn peak(&self) -> Moment {
+        let moments = self.timeline().into_iter().rev();
+        let peak = moments.max_by_key(|m| m.by_class.allocated());
+        peak.unwrap_or_else(|| Moment {
+            program: Program::Accumulate,
+            phase: Phase::Forward,
+            node: String::new(),
+            by_class: ByClass::default(),
+        })
     }
 
     /// Most bytes in use at any moment.

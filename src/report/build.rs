@@ -68,7 +68,7 @@ pub fn measure(memory: &mut MemoryReport, engine: &dyn Engine) {
     memory.unaccounted_bytes = memory
         .driver_bytes
         .map(|bytes| bytes.saturating_sub(reserved));
-    memory.reserved_bytes.measured = Some(ledger.now().reserved());
+    memory.reserved_bytes.measured = Some(reserved);
     if let Some(peak) = ledger.peak() {
         memory.peak_bytes.measured = Some(peak.by_class.allocated());
         memory.at_peak = peak.clone();

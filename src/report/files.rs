@@ -52,15 +52,6 @@ pub fn check_writable(what: &'static str, path: &Path) -> Result<(), WriteError>
     std::fs::remove_file(&probe).map_err(|e| error(what, path, e))
 }
 
-/// Writes a report as indented JSON.
-///
-/// # Errors
-/// [`WriteError`].
-pub fn write_json(report: &Report, path: &Path) -> Result<(), WriteError> {
-    let text = to_json(report).map_err(|e| error("JSON report", path, e))?;
-    write("JSON report", path, text.as_bytes())
-}
-
 /// A report as indented JSON with a line feed at its end.
 ///
 /// # Errors
@@ -115,7 +106,7 @@ fn write(what: &'static str, path: &Path, bytes: &[u8]) -> Result<(), WriteError
 }
 
 /// The file that `path` means: what a link points to, in a folder named from the root.
-pub fn target(path: &Path) -> PathBuf {
+fn target(path: &Path) -> PathBuf {
     let whole = path.canonicalize();
     whole.unwrap_or_else(|_| {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty());

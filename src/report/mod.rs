@@ -15,7 +15,7 @@ pub use build::{host, measure, plan_report};
 use crate::engine::EngineInfo;
 use crate::experiment::Experiment;
 use crate::graph::ByClass;
-use crate::plan::{Moment, Peak, TensorInfo};
+use crate::plan::{Moment, TensorInfo};
 use serde::{Deserialize, Serialize};
 
 /// Version of the report's layout.
@@ -102,7 +102,7 @@ pub struct MemoryReport {
     /// Bytes taken from the device.
     pub reserved_bytes: Predicted,
     /// The moment of the peak.
-    pub at_peak: Peak,
+    pub at_peak: Moment,
     /// For each class the most bytes it takes at any moment; the classes need not peak together.
     pub peak_by_class: ByClass,
     /// Largest values and buffers at the peak.

@@ -58,6 +58,8 @@ pub struct Trainer {
     split: Arc<Split>,
     source: SourceInfo,
     step: StepPlan,
+    /// The report of the plan, to which the measured numbers are added.
+    planned: Report,
     engine: Box<dyn Engine>,
     notice: Option<String>,
     windows: Windows,
@@ -81,6 +83,7 @@ impl Trainer {
     ) -> Result<Self, TrainError> {
         let source = source_info(&experiment.data.source)?;
         let step = step::plan(&experiment, &source)?;
+        let planned = report::plan_report(&experiment, &source, &step);
         let (engine, notice) = engine::open(choice).await?;
         let windows = Windows::new(
             experiment.seed,
@@ -93,6 +96,7 @@ impl Trainer {
             split,
             source,
             step,
+            planned,
             engine,
             notice,
             windows,
@@ -123,6 +127,12 @@ impl Trainer {
     /// Optimizer updates that have been started.
     pub fn updates_done(&self) -> usize {
         self.updates_done
+    }
+
+    /// Whether the experiment asks for an evaluation after the updates done so far.
+    pub fn is_evaluation_due(&self) -> bool {
+        let every = self.experiment.train.evaluate_every;
+        every.is_some_and(|every| self.updates_done.is_multiple_of(every))
     }
 
     /// Samples per second over the run so far; 0 before the first update.
@@ -236,7 +246,8 @@ impl Trainer {
 
     /// Everything there is to say so far.
     pub fn report(&self) -> Report {
-        let mut report = report::plan_report(&self.experiment, &self.source, &self.step);
+        let mut report = self.planned.clone();
+        report.experiment = self.experiment.clone();
         report.engine = Some(self.engine.info());
         report.steps = self.history.results().len();
         report.loss = self.history.loss_report();

@@ -300,13 +300,9 @@ impl Driver {
             self.settle(Ok(Status::Idle));
             return;
         };
-        let evaluate_every = self.state.lock().experiment.train.evaluate_every;
-        let done = trainer.updates_done();
-        let result = if done < trainer.total_updates() {
+        let result = if trainer.updates_done() < trainer.total_updates() {
             match trainer.step().await {
-                Ok(_) if evaluate_every.is_some_and(|every| (done + 1).is_multiple_of(every)) => {
-                    trainer.evaluate().await.map(|_| None)
-                }
+                Ok(_) if trainer.is_evaluation_due() => trainer.evaluate().await.map(|_| None),
                 other => other.map(|_| None),
             }
         } else {
