@@ -1,4 +1,6 @@
-//! Twin of the `matmul_*` ladder: C = A B, rows `row0 .. row0 + rows`.
+//! Twin of `shaders/matmul_naive.wgsl`, `shaders/matmul_tiled.wgsl` and `shaders/matmul_register.wgsl`.
+//!
+//! C = A B, rows `row0 .. row0 + rows`.
 //!
 //! The one twin that is written for speed as well: it is where a run on the CPU engine spends its time.
 
