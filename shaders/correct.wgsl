@@ -1,8 +1,8 @@
-// Whether each row's largest logit stands at its label: hits[r] = 1 if argmax over c of logits[r, c] == label[r], else 0.
+// Whether each row's label is among its k largest logits: hits[r] = 1 if fewer than k classes come before it, else 0.
 //
 // Shapes: logits is [rows, classes]; labels (u32) and hits are [rows].
-// Reads logits and labels, writes hits. The first of equal logits counts as the largest. Padding rows (label 0xffffffff)
-// get 0, and so do rows that hold a NaN: a diverged model must not score by predicting class 0.
+// Reads logits and labels, writes hits. Of equal logits the first comes before the others, so k = 1 asks for the argmax.
+// Padding rows (label 0xffffffff) get 0, and so do rows that hold a NaN: a diverged model must not score.
 //
 // One invocation handles one row.
 
@@ -13,6 +13,7 @@ override WG: u32 = 64u;
 struct Params {
     rows: u32,
     classes: u32,
+    k: u32,
 }
 
 @group(0) @binding(0) var<storage, read> logits: array<f32>;
@@ -32,16 +33,18 @@ fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) grou
         return;
     }
     let first = r * params.classes;
-    var best = 0u;
-    var largest = logits[first];
-    var has_nan = is_nan(largest);
-    for (var c = 1u; c < params.classes; c++) {
+    let label = labels[r];
+    if (label >= params.classes) {
+        hits[r] = 0.0;
+        return;
+    }
+    let own = logits[first + label];
+    var before = 0u;
+    var has_nan = false;
+    for (var c = 0u; c < params.classes; c++) {
         let logit = logits[first + c];
         has_nan = has_nan || is_nan(logit);
-        if (logit > largest) {
-            largest = logit;
-            best = c;
-        }
+        before += select(0u, 1u, logit > own || (logit == own && c < label));
     }
-    hits[r] = select(0.0, 1.0, best == labels[r] && !has_nan);
+    hits[r] = select(0.0, 1.0, before < params.k && !has_nan);
 }

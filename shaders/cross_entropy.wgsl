@@ -4,12 +4,12 @@
 // Reads logits and labels, writes loss and lse. lse is kept for the backward pass, which then needs no second sum.
 // A row with the label 0xffffffff is padding: its loss is 0. Any other label that is no class gives a NaN loss.
 //
-// One invocation handles one row in two passes: the largest logit first, then the sum of exp(logit - largest), which
-// cannot overflow. With few classes a row is too short to share between invocations.
+// Variant row: one invocation handles one row. Variant group: a workgroup handles one row, its invocations every 64th
+// class, which pays for a wide vocabulary on a graphics card. Both take two passes: the largest logit first, then the
+// sum of exp(logit - largest), which cannot overflow.
 
-import package::lib::index::linear_index;
+import package::lib::row::{WG, STRIDE, row_of, first_of, row_max, row_sum};
 
-override WG: u32 = 64u;
 const IGNORE: u32 = 0xffffffffu;
 
 struct Params {
@@ -24,21 +24,28 @@ struct Params {
 @group(1) @binding(0) var<uniform> params: Params;
 
 @compute @workgroup_size(WG)
-fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) groups: vec3u) {
-    let r = linear_index(gid, groups, WG);
+fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(workgroup_id) workgroup: vec3u,
+        @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
+    let r = row_of(gid, workgroup, groups);
     if (r >= params.rows) {
         return;
     }
-    let first = r * params.classes;
-    var largest = logits[first];
-    for (var c = 1u; c < params.classes; c++) {
-        largest = max(largest, logits[first + c]);
+    let row = r * params.classes;
+    let first = first_of(lane);
+    // An invocation beyond a short row looks at its last class again, which changes nothing about the largest.
+    var share = logits[row + min(first, params.classes - 1u)];
+    for (var c = first + STRIDE; c < params.classes; c += STRIDE) {
+        share = max(share, logits[row + c]);
     }
+    let largest = row_max(share, lane);
     var sum = 0.0;
-    for (var c = 0u; c < params.classes; c++) {
-        sum += exp(logits[first + c] - largest);
+    for (var c = first; c < params.classes; c += STRIDE) {
+        sum += exp(logits[row + c] - largest);
     }
-    let log_sum = log(sum);
+    let log_sum = log(row_sum(vec2f(sum, 0.0), lane).x);
+    if (first > 0u) {
+        return;
+    }
     lse[r] = largest + log_sum;
 
     let label = labels[r];
@@ -49,6 +56,6 @@ fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) grou
         loss[r] = bitcast<f32>(label | 0x7fc00000u);
     } else {
         // The small difference is taken first: lse - logit would round at the size of the logits.
-        loss[r] = (largest - logits[first + label]) + log_sum;
+        loss[r] = (largest - logits[row + label]) + log_sum;
     }
 }

@@ -1,7 +1,7 @@
 //! What would fit: replans an experiment with settings that need fewer bytes and lists those that stay under a limit.
 
 use crate::data::SourceInfo;
-use crate::experiment::{Experiment, Optimizer, OptimizerKind};
+use crate::experiment::{Experiment, Form, Model, Optimizer, OptimizerKind, Transformer};
 use crate::step;
 use crate::units::Bytes;
 
@@ -33,14 +33,14 @@ struct Candidate {
     experiment: Experiment,
 }
 
-/// Kinds of change, each from the smallest change to the largest: accumulation first, which changes nothing but time;
+/// Kinds of change, each from the smallest change to the largest: fused forms and accumulation first, which change
+/// nothing but time;
 /// then a lighter optimizer, with as little accumulation as is needed; then a smaller batch.
 fn families(experiment: &Experiment) -> Vec<Vec<Candidate>> {
-    let mut all = vec![accumulated(
-        experiment,
-        "",
-        "the same update from smaller micro-batches",
-    )];
+    let mut all = vec![
+        fused(experiment),
+        accumulated(experiment, "", "the same update from smaller micro-batches"),
+    ];
     for kind in [OptimizerKind::Momentum, OptimizerKind::Sgd] {
         if !is_lighter(kind, experiment.train.optimizer.kind) {
             continue;
@@ -80,6 +80,40 @@ fn families(experiment: &Experiment) -> Vec<Vec<Candidate>> {
     all
 }
 
+/// A transformer with the forms that keep less: first the one, then the other, then both.
+fn fused(experiment: &Experiment) -> Vec<Candidate> {
+    let Model::Transformer(now) = &experiment.model else {
+        return Vec::new();
+    };
+    let choices = [
+        ("--set model.loss=fused", now.attention, Form::Fused),
+        ("--set model.attention=fused", Form::Fused, now.loss),
+        (
+            "--set model.attention=fused --set model.loss=fused",
+            Form::Fused,
+            Form::Fused,
+        ),
+    ];
+    let lighter = choices
+        .into_iter()
+        .filter(|(_, attention, loss)| (*attention, *loss) != (now.attention, now.loss));
+    lighter
+        .map(|(set, attention, loss)| {
+            let mut changed = experiment.clone();
+            changed.model = Model::Transformer(Transformer {
+                attention,
+                loss,
+                ..now.clone()
+            });
+            Candidate {
+                set: set.into(),
+                what: "the same numbers, less of them kept",
+                experiment: changed,
+            }
+        })
+        .collect()
+}
+
 /// `experiment` with twice, four times, ... as many micro-batches, down to one sample in each.
 fn accumulated(experiment: &Experiment, before: &str, what: &'static str) -> Vec<Candidate> {
     let now = experiment.techniques.accumulate.max(1);
@@ -113,7 +147,7 @@ mod tests {
     fn experiment() -> (Experiment, SourceInfo) {
         let none = |path: &str| Err(format!("no {path}"));
         let experiment = Experiment::from_toml(TEXT, "t.toml", &none).unwrap();
-        let source = crate::data::source_info("fashion-mnist").unwrap();
+        let source = crate::data::source_info(&experiment.data).unwrap();
         (experiment, source)
     }
 

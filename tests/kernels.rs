@@ -2,6 +2,7 @@
 
 mod common {
     pub(crate) mod attention_cases;
+    mod attention_rules;
     pub(crate) mod compare;
     pub(crate) mod conv_cases;
     pub(crate) mod image_cases;
@@ -16,7 +17,7 @@ mod common {
 use common::compare::{Agreement, EXACT, compare, compare_bits};
 use common::kernel_cases::{self, STEP};
 use common::kernel_harness::{Case, Gpu, Grid, Operand};
-use common::matmul_cases;
+use common::{matmul_cases, text_cases};
 use headroom::engine::cpu::twins::twin;
 use headroom::engine::kernel::{IGNORE, KERNELS, Params, Step, fold_groups, kernel};
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,6 +210,12 @@ fn dispatches_above_65535_workgroups_reach_the_last_element() {
             operands: vec![Operand::InOut(x, EXACT)],
             grid: Grid::Invocations(n.div_ceil(4)),
         });
+        // A workgroup to a row.
+        cases.push(text_cases::norm(
+            "layer_norm.group",
+            (groups, 2),
+            text_cases::Rows::Spread,
+        ));
     }
     check_all(&gpu, &cases);
 }
@@ -261,29 +268,48 @@ fn broken_numbers_stay_visible() {
         );
     }
 
-    // A label that is no class: the loss of that row, and of no other, is NaN.
-    let labels = Operand::Input(vec![1, 3, IGNORE]);
-    let operands = vec![
-        Operand::input(&[0.5; 9]),
-        labels,
-        Operand::Output(3, EXACT),
-        Operand::Output(3, EXACT),
-    ];
-    let params = Params::new().with("rows", 3).with("classes", 3);
-    let case = Case {
-        kernel: "cross_entropy",
-        label: String::new(),
-        params,
-        step: STEP,
-        operands,
-        grid: Grid::Groups(1, 1),
-    };
-    let buffers = case.run(&gpu, kernel("cross_entropy").unwrap()).unwrap();
-    let loss: Vec<f32> = buffers[2].iter().map(|w| f32::from_bits(*w)).collect();
-    assert!(
-        (loss[0] - 3f32.ln()).abs() < 1e-6 && loss[1].is_nan() && loss[2] == 0.0,
-        "{loss:?}"
-    );
+    // A label that is no class: the loss of that row, and of no other, is NaN. So it is with a NaN among the logits.
+    for name in ["cross_entropy.row", "cross_entropy.group"] {
+        let labels = Operand::Input(vec![1, 3, IGNORE, 0]);
+        let mut logits = [0.5; 12];
+        logits[11] = f32::NAN;
+        let operands = vec![
+            Operand::input(&logits),
+            labels,
+            Operand::Output(4, EXACT),
+            Operand::Output(4, EXACT),
+        ];
+        let params = Params::new().with("rows", 4).with("classes", 3);
+        let case = Case {
+            kernel: name,
+            label: String::new(),
+            params,
+            step: STEP,
+            operands,
+            grid: text_cases::row_grid(name, 4),
+        };
+        let buffers = case.run(&gpu, kernel(name).unwrap()).unwrap();
+        let loss: Vec<f32> = buffers[2].iter().map(|w| f32::from_bits(*w)).collect();
+        let right = (loss[0] - 3f32.ln()).abs() < 1e-6 && loss[2] == 0.0;
+        assert!(
+            right && loss[1].is_nan() && loss[3].is_nan(),
+            "{name}: {loss:?}"
+        );
+    }
+
+    // A token that is not in the table: its row, and no other, is NaN.
+    for (name, invocations) in [("embedding", 12), ("embedding.vec4", 3)] {
+        let params = Params::new().with("rows", 3).with("vocabulary", 2);
+        let operands = vec![
+            Operand::Input(vec![1, 2, 0]),
+            Operand::input(&[0.5; 8]),
+            Operand::Output(12, EXACT),
+        ];
+        let params = params.with("cols", 4);
+        let y = output(&gpu, name, params, STEP, operands, invocations);
+        let nan: Vec<bool> = y.iter().map(|y| y.is_nan()).collect();
+        assert_eq!(nan, [[false; 4], [true; 4], [false; 4]].concat(), "{name}");
+    }
 
     // Clipping never makes a gradient of infinite or unknown norm look like a good one.
     for broken in [f32::INFINITY, f32::NAN, f32::MAX] {
@@ -372,7 +398,7 @@ fn the_same_launch_gives_the_same_bits() {
     // Real numbers, whose sums depend on the order of the additions.
     let cases = kernel_cases::all()
         .into_iter()
-        .filter(|c| ["reduce.all", "norm_finish", "cross_entropy"].contains(&c.kernel));
+        .filter(|c| ["reduce.all", "norm_finish", "cross_entropy.group"].contains(&c.kernel));
     for case in cases.chain(rungs().map(matmul_cases::rounded)) {
         let run = || case.run(&gpu, kernel(case.kernel).unwrap()).unwrap();
         for (first, second) in run().iter().zip(&run()) {

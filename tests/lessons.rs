@@ -31,7 +31,7 @@ fn names_in(folder: &Path) -> BTreeSet<String> {
 }
 
 fn plan(experiment: &Experiment) -> (SourceInfo, StepPlan) {
-    let source = source_info(&experiment.data.source).unwrap();
+    let source = source_info(&experiment.data).unwrap();
     (source, step::plan(experiment, &source).unwrap())
 }
 
@@ -381,7 +381,7 @@ fn the_claims_of_every_lesson_hold() {
 
 fn run(experiment: &Experiment) -> Result<Report, String> {
     pollster::block_on(async {
-        let split = headroom::data::load(&experiment.data)
+        let split = headroom::data::load(&experiment.data, experiment.model.context())
             .await
             .map_err(|e| e.to_string())?;
         let trainer = Trainer::new(experiment.clone(), Arc::new(split), EngineChoice::Gpu).await;

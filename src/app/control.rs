@@ -5,7 +5,7 @@
 
 use crate::engine::EngineChoice;
 use crate::experiment::{Experiment, ExperimentError};
-use crate::train::{Command, Session, SessionState};
+use crate::train::{Command, Sampling, Session, SessionState};
 use serde_json::json;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const REPAINT_INTERVAL: Duration = Duration::from_millis(33);
 pub enum CommandError {
     /// The word is none of the commands.
     #[error(
-        "\"{0}\" is no command; write start, pause, reset, or set FIELD=VALUE, for example: set train.steps=20"
+        "\"{0}\" is no command; write start, pause, reset, sample TOKENS, or set FIELD=VALUE, for example: set train.steps=20"
     )]
     Unknown(String),
     /// The setting does not give a valid experiment.
@@ -69,6 +69,11 @@ impl Control {
         self.session.send(Command::Pause);
     }
 
+    /// Samples a text from the model as it is now.
+    pub fn sample(&self, sampling: Sampling) {
+        self.session.send(Command::Sample(sampling));
+    }
+
     /// Frees everything on the device.
     pub fn reset(&self) {
         self.session.send(Command::Reset);
@@ -80,7 +85,7 @@ impl Control {
         self.session.send(Command::Replace(Box::new(experiment)));
     }
 
-    /// Follows a command in words: `start`, `pause`, `reset`, or `set FIELD=VALUE` as on the command line.
+    /// Follows a command in words: `start`, `pause`, `reset`, `sample TOKENS`, or `set FIELD=VALUE` as on the command line.
     ///
     /// # Errors
     /// [`CommandError`] names the word or the field, and what is allowed.
@@ -91,7 +96,13 @@ impl Control {
             "reset" => self.reset(),
             other => match other.strip_prefix("set ") {
                 Some(setting) => self.set(setting.trim())?,
-                None => return Err(CommandError::Unknown(other.to_owned())),
+                None => match other.strip_prefix("sample").map(|n| n.trim().parse()) {
+                    Some(Ok(tokens)) => self.sample(Sampling {
+                        tokens,
+                        ..Sampling::default()
+                    }),
+                    _ => return Err(CommandError::Unknown(other.to_owned())),
+                },
             },
         }
         Ok(())
@@ -115,6 +126,8 @@ impl Control {
             "reserved_bytes": memory.and_then(|m| m.reserved_bytes.measured),
             "allocated_bytes": memory.and_then(|m| m.peak_bytes.measured),
             "live_buffers": memory.and_then(|m| m.live_buffers),
+            "sample": state.sample,
+            "is_sampling": state.is_sampling,
             "message": state.message,
             "notice": state.notice,
         })

@@ -1,6 +1,7 @@
 //! The lab: start and stop the training, see its memory, its loss and its largest tensors.
 
 use super::control::Control;
+use super::sample::Sample;
 use super::settings::Settings;
 use super::{classes, curve, tensors, theme, timeline, totals};
 use crate::report::Report;
@@ -15,6 +16,7 @@ const PLOT_POINTS: f32 = 190.0;
 #[derive(Default)]
 pub(super) struct Lab {
     settings: Settings,
+    sample: Sample,
     /// The node of the timeline that the arrow keys stand on.
     node: Option<usize>,
 }
@@ -50,12 +52,12 @@ impl Lab {
                     theme::message(ui, "Please note", notice, ui.visuals().warn_fg_color);
                 }
                 if let Some(report) = state.report.as_deref() {
-                    self.report(ui, state, report);
+                    self.report(ui, control, state, report);
                 }
             });
     }
 
-    fn report(&mut self, ui: &mut Ui, state: &SessionState, report: &Report) {
+    fn report(&mut self, ui: &mut Ui, control: &Control, state: &SessionState, report: &Report) {
         let measured = report.memory.peak_bytes.measured.is_some();
         let source = if measured {
             "as the engine measured it"
@@ -97,6 +99,11 @@ impl Lab {
             ("Network", &mut network_and_host),
         ];
         cards(ui, &mut parts);
+        if state.experiment.model.context().is_some() {
+            theme::card(ui, "Text from the model", |ui| {
+                self.sample.show(ui, control, state);
+            });
+        }
         theme::card(ui, "Largest tensors at the peak", |ui| {
             tensors::show(ui, report);
         });

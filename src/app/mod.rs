@@ -11,8 +11,10 @@ mod curve;
 mod icons;
 mod kernels;
 mod lab;
+mod model_settings;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;
+mod sample;
 mod settings;
 mod tensors;
 mod theme;

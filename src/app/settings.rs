@@ -1,14 +1,13 @@
-//! The controls that change the experiment: batch size, hidden width and memory budget.
+//! The controls that change the experiment: batch size, those of the network, and the memory budget.
 
 use super::control::Control;
+use super::model_settings::{self, MOST};
 use super::theme;
-use crate::experiment::{Experiment, Model};
+use crate::experiment::Experiment;
 use crate::train::{SessionState, Status};
 use crate::units::Bytes;
 use egui::{DragValue, Slider, Ui};
 
-/// Largest batch and width the controls offer; an experiment file may ask for more.
-const MOST: usize = 16_384;
 /// The lower end of the budget slider is the upper end divided by this.
 const BUDGET_SPAN: u64 = 256;
 
@@ -29,7 +28,7 @@ impl Settings {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             batch(ui, &mut draft);
-            width(ui, &mut draft);
+            model_settings::show(ui, &mut draft.model);
             budget(ui, &mut draft, state);
         });
         self.send(ui, control, is_busy(state), draft, &newest);
@@ -91,31 +90,6 @@ fn batch(ui: &mut Ui, draft: &mut Experiment) {
         .speed(1.0)
         .update_while_editing(false);
     ui.add(value).labelled_by(label.id).on_hover_text("Samples per optimizer update. Activations grow with it; weights do not. Drag, or click and type.");
-    ui.add_space(8.0);
-}
-
-/// One number for all hidden layers.
-fn width(ui: &mut Ui, draft: &mut Experiment) {
-    let Model::Mlp(mlp) = &mut draft.model;
-    let Some(first) = mlp.hidden.first().copied() else {
-        return;
-    };
-    let mut width = first;
-    let label = ui.label("Hidden width");
-    let value = DragValue::new(&mut width)
-        .range(1..=MOST)
-        .clamp_existing_to_range(false)
-        .speed(2.0)
-        .update_while_editing(false);
-    let hint = "Units of each hidden layer. Weights between two hidden layers grow with its square. Drag, or click and type.";
-    if ui
-        .add(value)
-        .labelled_by(label.id)
-        .on_hover_text(hint)
-        .changed()
-    {
-        mlp.hidden.fill(width);
-    }
     ui.add_space(8.0);
 }
 

@@ -71,6 +71,25 @@ pub(super) fn network(ui: &mut Ui, report: &Report) {
     );
 }
 
+/// What is measured on held-out samples of this kind: names, values and what they mean.
+fn metrics(report: &Report) -> Vec<(&'static str, Option<f64>, &'static str)> {
+    let measured = &report.metrics;
+    let loss = "Mean cross-entropy on held-out samples, in nats.";
+    let mut all = vec![("Test loss", measured.test_loss, loss)];
+    if report.experiment.model.context().is_some() {
+        let hint = "The exponential of the test loss: among how many tokens the model wavers as if all were as likely.";
+        all.insert(0, ("Perplexity", measured.test_perplexity, hint));
+        return all;
+    }
+    let hint = "Share of test samples whose class was right.";
+    all.insert(0, ("Test accuracy", measured.test_accuracy, hint));
+    if measured.test_top5.is_some() {
+        let hint = "Share of test samples whose class was among the five best guesses.";
+        all.insert(1, ("Top-5 accuracy", measured.test_top5, hint));
+    }
+    all
+}
+
 /// Loss, accuracy and time of the run so far.
 pub(super) fn run(ui: &mut Ui, report: &Report) {
     let not_yet = "not measured yet";
@@ -84,26 +103,10 @@ pub(super) fn run(ui: &mut Ui, report: &Report) {
         &loss,
         "Mean cross-entropy of the last update, in nats.",
     );
-    let accuracy = report
-        .metrics
-        .test_accuracy
-        .map_or_else(|| not_yet.into(), |a| format!("{a:.4}"));
-    row(
-        ui,
-        "Test accuracy",
-        &accuracy,
-        "Share of test samples whose class was right.",
-    );
-    let test_loss = report
-        .metrics
-        .test_loss
-        .map_or_else(|| not_yet.into(), |l| format!("{l:.4}"));
-    row(
-        ui,
-        "Test loss",
-        &test_loss,
-        "Mean cross-entropy on the test set, in nats.",
-    );
+    for (name, value, hint) in metrics(report) {
+        let value = value.map_or_else(|| not_yet.into(), |value| format!("{value:.4}"));
+        row(ui, name, &value, hint);
+    }
     let Some(time) = &report.time else {
         row(
             ui,

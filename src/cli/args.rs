@@ -1,6 +1,7 @@
 //! The arguments of every command, with the help that teaches them.
 
 use crate::engine::EngineChoice;
+use crate::train::Sampling;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -91,9 +92,34 @@ pub(super) struct RunArgs {
     /// Draw the memory timeline of a step as a PNG.
     #[arg(long, value_name = "OUT")]
     pub(super) png: Option<PathBuf>,
+    /// After training, sample so many tokens of text from a transformer.
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) sample: Option<u32>,
+    /// What the sampled text goes on from; without it, the start of a line.
+    #[arg(long, value_name = "TEXT", requires = "sample")]
+    pub(super) prompt: Option<String>,
+    /// How freely it is sampled: 0 takes the likeliest token each time, 1 follows the model's own chances.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0.8,
+        requires = "sample"
+    )]
+    pub(super) temperature: f32,
     /// No progress bar and no table.
     #[arg(long)]
     pub(super) quiet: bool,
+}
+
+impl RunArgs {
+    /// How a text is sampled at the end; none if it is not asked for.
+    pub(super) fn sampling(&self) -> Option<Sampling> {
+        Some(Sampling {
+            prompt: self.prompt.clone().unwrap_or_default(),
+            tokens: self.sample? as usize,
+            temperature: self.temperature,
+        })
+    }
 }
 
 #[derive(Debug, clap::Args)]

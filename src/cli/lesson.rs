@@ -45,7 +45,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), CliError> {
         // A run that fails has an exit code of its own.
         let mut failure = None;
         let results = lesson::check(lesson, &mut |experiment| {
-            let (report, result) = train(experiment, args.engine.into(), silent);
+            let (report, result) = train(experiment, args.engine.into(), silent, None);
             match (report, result) {
                 (Some(report), Ok(())) => Ok(report),
                 (_, Err(error)) => {

@@ -52,7 +52,12 @@ impl CliError {
             | Self::Graph(_)
             | Self::Lesson(_)
             | Self::Write(_) => 2,
-            Self::Train(TrainError::Data(_) | TrainError::Graph(_)) => 2,
+            Self::Train(
+                TrainError::Data(_)
+                | TrainError::Graph(_)
+                | TrainError::NoText { .. }
+                | TrainError::OneSample { .. },
+            ) => 2,
             Self::Train(TrainError::Engine(
                 EngineError::Limit(_)
                 | EngineError::OutOfMemory(_)

@@ -12,9 +12,9 @@ use crate::units::Bytes;
 
 pub(super) fn plan(args: &PlanArgs) -> Result<(), CliError> {
     let experiment = Experiment::load(&args.file, &args.sets)?;
-    let source = source_info(&experiment.data.source)?;
+    let source = source_info(&experiment.data)?;
     let step = step::plan(&experiment, &source)?;
-    let report = plan_report(&experiment, &source, &step);
+    let report = plan_report(&experiment, &step);
     check_outputs(
         Some(&args.file),
         args.json.as_deref(),
@@ -29,6 +29,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<(), CliError> {
         return Ok(());
     }
     print(&table::table(&report, &report))?;
+    print(&format!("\n{}", table::layers(&report)))?;
     if let Some(budget) = experiment.memory.budget {
         let would_fit = || fit::suggestions(&experiment, &source, budget.0);
         print(&format!("\n{}", verdict(&report, budget, would_fit)))?;

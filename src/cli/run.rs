@@ -7,7 +7,7 @@ use crate::engine::{EngineChoice, EngineError};
 use crate::experiment::Experiment;
 use crate::report::{Report, files, plan_report, table};
 use crate::step;
-use crate::train::{TrainError, Trainer, UpdateResult};
+use crate::train::{Sampling, TrainError, Trainer, UpdateResult};
 use crate::units::Bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write as _;
@@ -25,8 +25,12 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
             ("PNG picture", args.png.as_deref()),
         ],
     )?;
-    let source = data::source_info(&experiment.data.source)?;
-    let planned = plan_report(&experiment, &source, &step::plan(&experiment, &source)?);
+    if args.sample.is_some() && experiment.model.context().is_none() {
+        let kind = experiment.model.kind();
+        return Err(TrainError::NoText { kind }.into());
+    }
+    let source = data::source_info(&experiment.data)?;
+    let planned = plan_report(&experiment, &step::plan(&experiment, &source)?);
     // A second interrupt ends the program at once, as it would without the handler.
     let handled = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
@@ -36,7 +40,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if let Err(error) = handled {
         log::warn!("an interrupt will end the program at once: {error}");
     }
-    let (report, result) = train(&experiment, args.engine.into(), args.quiet);
+    let (report, result) = train(&experiment, args.engine.into(), args.quiet, args.sampling());
     // What the run had learned is written also when it ended early, and the plan where not even the weights fitted.
     let report = match &result {
         Err(TrainError::Engine(EngineError::OutOfMemory(_))) => {
@@ -88,9 +92,10 @@ pub(super) fn train(
     experiment: &Experiment,
     choice: EngineChoice,
     quiet: bool,
+    sampling: Option<Sampling>,
 ) -> (Option<Report>, Result<(), TrainError>) {
     pollster::block_on(async {
-        let split = match data::load(&experiment.data).await {
+        let split = match data::load(&experiment.data, experiment.model.context()).await {
             Ok(split) => Arc::new(split),
             Err(error) => return (None, Err(error.into())),
         };
@@ -102,7 +107,17 @@ pub(super) fn train(
             let _ = writeln!(std::io::stderr(), "warning: {notice}");
         }
         let bar = progress_bar(trainer.total_updates(), quiet);
-        let result = drive(&mut trainer, &bar).await;
+        let mut result = drive(&mut trainer, &bar).await;
+        if let (Ok(()), Some(sampling)) = (&result, sampling) {
+            bar.set_message("sampling text");
+            result = match trainer.generate(&sampling).await {
+                Ok(text) => {
+                    trainer.keep_sample(text);
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            };
+        }
         bar.finish_and_clear();
         (Some(trainer.report()), result)
     })

@@ -2,43 +2,44 @@
 
 use super::dataset::{Dataset, Split};
 use super::error::DataError;
-use super::source::{
-    Opened, PartFiles, SourceInfo, TEST_FILES, TRAIN_FILES, check_block, read_part,
-};
+use super::fashion::{self, PartFiles, TEST_FILES, TRAIN_FILES, read_part};
+use super::file::Opened;
+use super::source::check_block;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
-/// Loads the subset from the folder `data/` beside the page.
-pub(super) async fn load(info: &SourceInfo, path: Option<&str>) -> Result<Split, DataError> {
+/// Address of the shipped text.
+pub(super) const AUSTEN: &str = "data/austen/austen.txt.gz";
+
+/// Loads the subset of Fashion-MNIST from the folder `data/` beside the page.
+pub(super) async fn fashion(path: Option<&str>) -> Result<Split, DataError> {
     if let Some(path) = path {
         return Err(DataError::PathInBrowser {
             path: path.to_owned(),
         });
     }
-    Ok(Split {
-        train: part(info, &TRAIN_FILES).await?,
-        test: part(info, &TEST_FILES).await?,
-    })
+    let train = part(&TRAIN_FILES).await?;
+    let test = part(&TEST_FILES).await?;
+    Ok(fashion::split(train, test))
 }
 
-async fn part(info: &SourceInfo, files: &PartFiles) -> Result<Dataset, DataError> {
-    let images = address(info, files.images);
-    let labels = address(info, files.labels);
+async fn part(files: &PartFiles) -> Result<Dataset, DataError> {
+    let images = address(files.images);
+    let labels = address(files.labels);
     let image_bytes = fetch(&images).await?;
     let label_bytes = fetch(&labels).await?;
     read_part(
-        info,
         Opened::of_bytes(&images, &image_bytes),
         Opened::of_bytes(&labels, &label_bytes),
     )
 }
 
-fn address(info: &SourceInfo, file: &str) -> String {
-    format!("data/{}/{file}.gz", info.name)
+fn address(file: &str) -> String {
+    format!("data/{}/{file}.gz", fashion::NAME)
 }
 
 /// Fetches `address`, relative to the page. The bytes enter WebAssembly's memory only after their size is checked.
-async fn fetch(address: &str) -> Result<Vec<u8>, DataError> {
+pub(super) async fn fetch(address: &str) -> Result<Vec<u8>, DataError> {
     let refuse = |reason: String| DataError::Fetch {
         file: address.to_owned(),
         reason,

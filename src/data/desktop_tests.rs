@@ -1,11 +1,11 @@
 //! Tests of loading: the shipped subset, and folders with something wrong in them.
 
 use super::*;
-use crate::data::source::source_info;
+use crate::data::tests::{data, refused};
+use crate::data::{Values, source_info};
+use crate::experiment::Data;
 use std::fs;
-use std::future::Future;
 use std::path::PathBuf;
-use std::task::{Context, Poll, Waker};
 
 /// A folder with four small sound files, which a test then spoils.
 struct Folder {
@@ -48,34 +48,36 @@ impl Folder {
 
     #[track_caller]
     fn refused(&self, parts: &[&str]) {
-        let text = self.load().unwrap_err().to_string();
-        for part in parts {
-            assert!(text.contains(part), "{part:?} is not in: {text}");
-        }
+        refused(self.load(), parts);
     }
 }
 
 fn load_path(path: &str) -> Result<Split, DataError> {
-    load(&source_info("fashion-mnist")?, Some(path))
+    fashion(Some(path))
 }
 
 #[test]
 fn the_shipped_subset_is_sound_and_balanced() {
-    let split = load(&source_info("fashion-mnist").unwrap(), None).unwrap();
+    let split = fashion(None).unwrap();
+    assert_eq!(
+        split.info,
+        source_info(&Data::new("fashion-mnist", 1)).unwrap()
+    );
     for (part, per_class) in [(&split.train, 900), (&split.test, 100)] {
-        assert_eq!(part.sample_shape, [28, 28]);
-        assert_eq!(part.class_names.len(), part.classes);
-        assert_eq!(part.images.len(), part.len() * part.features());
+        let Values::Bytes(images) = &part.values else {
+            panic!("images are bytes")
+        };
+        assert_eq!(images.len(), part.len() * part.features());
         for class in 0..10 {
             let of_class = part.labels.iter().filter(|&&label| label == class).count();
             assert_eq!(of_class, per_class, "class {class}");
         }
         // The mean grey value of Fashion-MNIST is 0.286: the pixels are those of the set and in the right place.
-        let sum: u64 = part.images.iter().map(|&pixel| u64::from(pixel)).sum();
-        let mean = sum as f64 / part.images.len() as f64 / 255.0;
+        let sum: u64 = images.iter().map(|&pixel| u64::from(pixel)).sum();
+        let mean = sum as f64 / images.len() as f64 / 255.0;
         assert!((mean - 0.286).abs() < 0.005, "{mean}");
     }
-    assert_eq!(split.bytes(), 10_000 * 785);
+    assert_eq!(split.bytes(), 10_000 * (784 + 4));
 }
 
 #[test]
@@ -154,21 +156,8 @@ fn a_folder_in_the_place_of_a_file_is_no_panic() {
 #[test]
 fn an_experiment_loads_its_data_in_one_go_on_the_desktop() {
     let folder = Folder::new();
-    let mut data = crate::experiment::Data {
-        source: String::from("fashion-mnist"),
-        path: Some(folder.root.path().display().to_string()),
-        batch: 2,
-        shuffle: true,
-    };
-    let load = |data: &crate::experiment::Data| {
-        let loading = std::pin::pin!(crate::data::load(data));
-        match Future::poll(loading, &mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(result) => result,
-            Poll::Pending => panic!("reading files waits for nobody"),
-        }
-    };
-    assert_eq!(load(&data).unwrap(), folder.load().unwrap());
-    data.source = String::from("imagenet");
-    let text = load(&data).unwrap_err().to_string();
-    assert!(text.contains("data.source = \"imagenet\""), "{text}");
+    let path = folder.root.path().display().to_string();
+    let split = crate::data::tests::load(&data("fashion-mnist", &path), None).unwrap();
+    assert_eq!(split, folder.load().unwrap());
+    assert_eq!(split.info.shape(), [28, 28, 1]);
 }

@@ -1,6 +1,7 @@
 //! What can be wrong with a data set, in words a user can act on.
 
 use crate::units::Bytes;
+use std::io;
 
 /// Why samples could not be loaded. All of these are bad input.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,48 @@ pub enum DataError {
     PathInBrowser {
         /// The path as given.
         path: String,
+    },
+    /// A file was named by its path where there are no files.
+    #[error(
+        "data.path = \"{path}\": a page in the browser cannot open files by their path; pick the file with the button or drop it on the page, which gives it the path picked:NAME, or use the desktop program"
+    )]
+    FileInBrowser {
+        /// The path as given.
+        path: String,
+    },
+    /// A folder of images where there are no folders.
+    #[error(
+        "data.path = \"{path}\": data.source = \"images\" reads a folder, and {limit}; put the images into an .npz file for data.source = \"npy\", or use the desktop program with the path of a folder"
+    )]
+    NeedsFolder {
+        /// The path as given.
+        path: String,
+        /// Why there is none.
+        limit: &'static str,
+    },
+    /// `data.path` names a picked file that is not there.
+    #[error(
+        "data.path = \"{path}\": no file of this name was picked; picked are: {known}; pick the file or drop it on the page"
+    )]
+    NotPicked {
+        /// The path as given.
+        path: String,
+        /// The names of the files that are there.
+        known: String,
+    },
+    /// A source that needs a path has none.
+    #[error("data.path is missing: data.source = \"{source_name}\" reads files; give their path")]
+    NoPath {
+        /// The source.
+        source_name: String,
+    },
+    /// Text for a model that learns from classified samples.
+    #[error(
+        "data.source = \"{source_name}\" is text, which only model.kind = \"transformer\" learns from; choose that model, or a source of classified samples"
+    )]
+    TextNeedsContext {
+        /// The source.
+        source_name: String,
     },
     /// `data.path` is not a folder.
     #[error("data.path = \"{path}\" is not a folder; give the folder that holds {names}")]
@@ -58,6 +101,48 @@ pub enum DataError {
         file: String,
         /// What the browser or the server says.
         reason: String,
+    },
+    /// Content that is not as its format wants it.
+    #[error("{file}: {reason}")]
+    Format {
+        /// The file or folder.
+        file: String,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// Files without a single sample.
+    #[error("{file}: there are no samples in it; {advice}")]
+    NoSamples {
+        /// The file or folder.
+        file: String,
+        /// What to do.
+        advice: String,
+    },
+    /// A set that cannot be divided into a training and a test part.
+    #[error(
+        "{file}: there is only 1 sample in it; one to learn from and one to test with are the least"
+    )]
+    OneSample {
+        /// The file or folder.
+        file: String,
+    },
+    /// More samples than 32 bits count.
+    #[error(
+        "{file}: there are {samples} samples in it, at most 4294967295 can be told apart; divide the file"
+    )]
+    TooManySamples {
+        /// The file or folder.
+        file: String,
+        /// How many there are.
+        samples: u64,
+    },
+    /// The system has no memory left.
+    #[error("{file}: there is no memory left for its {}; use a smaller data set", Bytes(*.bytes))]
+    NoMemory {
+        /// The file.
+        file: String,
+        /// Bytes asked for.
+        bytes: u64,
     },
     /// A gzip file that ends too early.
     #[error(
@@ -173,11 +258,11 @@ pub enum DataError {
         /// The file with the images.
         images_file: String,
         /// Images in it.
-        images: usize,
+        images: u64,
         /// The file with the labels.
         labels_file: String,
         /// Labels in it.
-        labels: usize,
+        labels: u64,
     },
     /// A label that names no class.
     #[error(
@@ -187,9 +272,9 @@ pub enum DataError {
         /// The file.
         file: String,
         /// Which label, counted from 0.
-        index: usize,
+        index: u64,
         /// Its value.
-        value: u8,
+        value: u64,
         /// The largest class.
         largest: usize,
     },
@@ -206,4 +291,22 @@ pub enum DataError {
         /// Where the limit comes from.
         limited_by: &'static str,
     },
+}
+
+impl DataError {
+    /// The system's words about `file`.
+    pub(super) fn read(file: &str, error: &io::Error) -> Self {
+        Self::Read {
+            file: file.to_owned(),
+            reason: error.to_string(),
+        }
+    }
+
+    /// Content of `file` that is not as it should be; `reason` also says what to do.
+    pub(super) fn format(file: &str, reason: impl Into<String>) -> Self {
+        Self::Format {
+            file: file.to_owned(),
+            reason: reason.into(),
+        }
+    }
 }

@@ -96,7 +96,7 @@ fn read<const N: usize>(
         .by_ref()
         .take(GZIP_MAGIC.len() as u64)
         .read_to_end(&mut start)
-        .map_err(|error| read_error(file, &error))?;
+        .map_err(|error| DataError::read(file, &error))?;
     let gzip = start == GZIP_MAGIC;
     let whole = Cursor::new(start).chain(source);
     if gzip {
@@ -244,15 +244,8 @@ impl<R: Read> Source<'_, R> {
                     reason: error.to_string(),
                 }
             }
-            _ => read_error(self.file, error),
+            _ => DataError::read(self.file, error),
         }
-    }
-}
-
-fn read_error(file: &str, error: &io::Error) -> DataError {
-    DataError::Read {
-        file: file.to_owned(),
-        reason: error.to_string(),
     }
 }
 

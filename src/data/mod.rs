@@ -1,16 +1,36 @@
 //! Training and test samples: where they come from, how they are read, and in which order they are visited.
+//!
+//! One file per format turns files into samples; `load` and `source_info` choose among them by `data.source`.
 
 pub mod idx;
 pub mod order;
+pub mod picked;
 
 #[cfg(target_arch = "wasm32")]
 mod browser;
+mod cifar;
+mod codec;
+mod csv;
 mod dataset;
 #[cfg(not(target_arch = "wasm32"))]
 mod desktop;
 mod error;
+mod fashion;
+mod file;
+#[cfg(not(target_arch = "wasm32"))]
+mod folder;
+mod info;
+mod npy;
+mod npz;
+mod parts;
 mod source;
+mod text;
 
-pub use dataset::{Dataset, PADDING_LABEL, Split};
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests;
+
+pub use codec::Codec;
+pub use dataset::{Batch, Dataset, PADDING_LABEL, Split, Values};
 pub use error::DataError;
-pub use source::{SourceInfo, WASM_HOST_LIMIT_BYTES, check_host_capacity, load, source_info};
+pub use info::{Samples, SourceInfo};
+pub use source::{WASM_HOST_LIMIT_BYTES, check_host_capacity, load, source_info};

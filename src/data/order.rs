@@ -1,6 +1,8 @@
 //! The order in which samples are visited: the same on every platform for one seed, and known for any update without
 //! replaying the ones before it.
 
+use crate::experiment::LastBatch;
+
 /// One step of SplitMix64's counter (Steele, Lea and Flood 2014): 2^64 divided by the golden ratio, made odd.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -20,13 +22,13 @@ pub fn epoch_order(seed: u32, epoch: usize, samples: u32) -> Vec<u32> {
 
 /// The windows of a run: for each optimizer update its epoch and its samples.
 ///
-/// Every epoch is cut anew, so that each sample is visited exactly once in it; the last window of an epoch may be
-/// short and is never filled from the next one.
+/// Every epoch is cut anew, so that each sample is visited at most once in it, and exactly once unless [`LastBatch`]
+/// leaves some out. The last window of an epoch may be short and is never filled from the next one.
 #[derive(Clone, Debug)]
 pub struct Windows {
     seed: u32,
     samples: u32,
-    batch: usize,
+    cut: Cut,
     shuffle: bool,
     update: usize,
     /// The epoch `order` belongs to.
@@ -49,12 +51,18 @@ pub struct Window<'a> {
 
 impl Windows {
     /// The windows over `samples` samples, `batch` at a time, from update 0 on. Both are at least 1; 0 is taken as 1.
-    pub fn new(seed: u32, samples: u32, batch: usize, shuffle: bool) -> Self {
+    pub fn new(
+        seed: u32,
+        samples: u32,
+        batch: usize,
+        shuffle: bool,
+        last_batch: LastBatch,
+    ) -> Self {
         let samples = samples.max(1);
         let mut windows = Self {
             seed,
             samples,
-            batch: batch.clamp(1, samples as usize),
+            cut: Cut::new(samples as usize, batch, last_batch),
             shuffle,
             update: 0,
             epoch: 0,
@@ -80,9 +88,22 @@ impl Windows {
         self.update
     }
 
-    /// Updates in one epoch, the short one at its end included.
+    /// Updates in one epoch: [`updates_per_epoch`].
     pub fn updates_per_epoch(&self) -> usize {
-        (self.samples as usize).div_ceil(self.batch)
+        self.cut.windows
+    }
+
+    /// The different numbers of samples that the updates of an epoch have.
+    pub fn sizes(&self) -> Vec<usize> {
+        let last = self.cut.windows - 1;
+        let mut sizes: Vec<usize> = [0, last.saturating_sub(1), last]
+            .map(|window| {
+                let (start, end) = self.cut.bounds(window);
+                end - start
+            })
+            .into();
+        sizes.dedup();
+        sizes
     }
 
     /// Updates in `epochs` epochs.
@@ -105,8 +126,7 @@ impl Windows {
         }
         self.update += 1;
         let within = update % per_epoch;
-        let start = within * self.batch;
-        let end = (start + self.batch).min(self.order.len());
+        let (start, end) = self.cut.bounds(within);
         Window {
             update,
             epoch,
@@ -125,6 +145,66 @@ impl Windows {
     }
 }
 
+/// Updates in one epoch of `samples` samples, `batch` at a time: what is left over at its end is an update too, unless
+/// `last_batch` leaves it out. Never 0, as a batch is cut to the number of samples.
+pub fn updates_per_epoch(samples: usize, batch: usize, last_batch: LastBatch) -> usize {
+    Cut::new(samples, batch, last_batch).windows
+}
+
+/// Samples of the smallest update in an epoch: 1 is too few for a model with batch normalisation.
+pub fn smallest_update(samples: usize, batch: usize, last_batch: LastBatch) -> usize {
+    let cut = Cut::new(samples, batch, last_batch);
+    let length = |window| {
+        let (start, end) = cut.bounds(window);
+        end - start
+    };
+    length(cut.windows - 1).min(length(0))
+}
+
+/// How the order of an epoch is cut into windows.
+#[derive(Clone, Debug)]
+struct Cut {
+    batch: usize,
+    /// Number of windows, at least 1.
+    windows: usize,
+    /// Where the last window starts.
+    last_start: usize,
+    /// Where it ends; what comes after is not visited in this epoch.
+    end: usize,
+}
+
+impl Cut {
+    fn new(samples: usize, batch: usize, last_batch: LastBatch) -> Self {
+        let samples = samples.max(1);
+        let batch = batch.clamp(1, samples);
+        let rest = samples % batch;
+        // A batch of two has nothing to give: what is left alone is then left out, as no window may grow.
+        let dropped = match last_batch {
+            LastBatch::Drop => rest,
+            LastBatch::Balance if batch == 2 => rest,
+            LastBatch::Keep | LastBatch::Balance => 0,
+        };
+        let end = samples - dropped;
+        let windows = end.div_ceil(batch);
+        let given = usize::from(last_batch == LastBatch::Balance && batch > 2 && rest == 1);
+        Self {
+            batch,
+            windows,
+            last_start: (windows - 1) * batch - given,
+            end,
+        }
+    }
+
+    /// The part of the order that is window number `window`.
+    fn bounds(&self, window: usize) -> (usize, usize) {
+        let start_of = |window: usize| (window * self.batch).min(self.last_start);
+        if window + 1 >= self.windows {
+            return (self.last_start, self.end);
+        }
+        (start_of(window), start_of(window + 1))
+    }
+}
+
 /// Splits the samples of a window into micro-batches of `micro_rows` samples, of which the last may be short. No sample
 /// is left out, and none of the slices is empty.
 pub fn micro_batches(indices: &[u32], micro_rows: usize) -> impl ExactSizeIterator<Item = &[u32]> {
@@ -139,119 +219,5 @@ fn mix(mut z: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sorted(mut indices: Vec<u32>) -> Vec<u32> {
-        indices.sort_unstable();
-        indices
-    }
-
-    #[test]
-    fn every_epoch_visits_each_sample_exactly_once() {
-        for samples in [1, 2, 3, 64, 1_000] {
-            for epoch in 0..4 {
-                let order = sorted(epoch_order(9, epoch, samples));
-                assert_eq!(order, (0..samples).collect::<Vec<_>>());
-            }
-        }
-        assert!(epoch_order(9, 0, 0).is_empty());
-    }
-
-    #[test]
-    fn the_order_depends_on_seed_and_epoch_and_on_nothing_else() {
-        assert_eq!(epoch_order(1, 2, 500), epoch_order(1, 2, 500));
-        assert_ne!(epoch_order(1, 2, 500), epoch_order(1, 3, 500));
-        assert_ne!(epoch_order(1, 2, 500), epoch_order(2, 2, 500));
-        // A seed must not give the order of its neighbour one epoch later.
-        assert_ne!(epoch_order(1, 1, 500), epoch_order(2, 0, 500));
-    }
-
-    /// Pinned so that another platform or a later version cannot change the results of saved experiments. The numbers
-    /// come from the same formula written in Python.
-    #[test]
-    fn the_order_is_the_one_of_every_platform() {
-        assert_eq!(epoch_order(7, 0, 8), [5, 6, 2, 3, 0, 4, 7, 1]);
-        assert_eq!(epoch_order(7, 1, 8), [6, 5, 3, 0, 1, 4, 7, 2]);
-    }
-
-    /// Each sample comes first equally often: chi-squared over 5 places, 4 degrees of freedom, 99.99 % below 23.5.
-    #[test]
-    fn no_place_is_preferred() {
-        for place in 0..5 {
-            let mut counts = [0f64; 5];
-            for epoch in 0..5_000 {
-                counts[epoch_order(3, epoch, 5)[place] as usize] += 1.0;
-            }
-            let chi: f64 = counts.iter().map(|c| (c - 1000.0).powi(2) / 1000.0).sum();
-            assert!(chi < 23.5, "place {place}: {counts:?}");
-        }
-    }
-
-    #[test]
-    fn the_short_batch_is_trained_on_and_never_mixed_with_the_next_epoch() {
-        let mut windows = Windows::new(5, 10, 4, true);
-        assert_eq!(windows.updates_per_epoch(), 3);
-        assert_eq!(windows.n_updates(2), 6);
-        for epoch in 0..3 {
-            let mut seen = Vec::new();
-            for (within, length) in [4, 4, 2].into_iter().enumerate() {
-                let window = windows.next_window();
-                assert_eq!((window.epoch, window.update), (epoch, 3 * epoch + within));
-                assert_eq!(window.indices.len(), length);
-                assert_eq!(window.ends_epoch, within == 2);
-                seen.extend_from_slice(window.indices);
-            }
-            assert_eq!(seen, epoch_order(5, epoch, 10));
-        }
-    }
-
-    #[test]
-    fn a_run_taken_up_at_any_update_goes_on_as_if_never_stopped() {
-        for shuffle in [false, true] {
-            let mut whole = Windows::new(5, 11, 3, shuffle);
-            let windows: Vec<Vec<u32>> = (0..20)
-                .map(|_| whole.next_window().indices.to_vec())
-                .collect();
-            for (update, expected) in windows.iter().enumerate() {
-                let mut resumed = Windows::new(5, 11, 3, shuffle).at(update);
-                assert_eq!(resumed.position(), update);
-                assert_eq!(resumed.next_window().indices, expected, "update {update}");
-            }
-        }
-    }
-
-    #[test]
-    fn without_shuffling_the_order_is_that_of_the_file() {
-        let mut windows = Windows::new(5, 4, 3, false);
-        for expected in [&[0, 1, 2][..], &[3], &[0, 1, 2]] {
-            assert_eq!(windows.next_window().indices, expected);
-        }
-    }
-
-    #[test]
-    fn a_batch_larger_than_the_set_is_the_set() {
-        let mut windows = Windows::new(5, 3, usize::MAX, true);
-        assert_eq!(windows.updates_per_epoch(), 1);
-        assert_eq!(sorted(windows.next_window().indices.to_vec()), [0, 1, 2]);
-        assert_eq!(windows.next_window().epoch, 1);
-    }
-
-    #[test]
-    fn micro_batches_leave_no_sample_out() {
-        for (samples, accumulate, lengths) in [
-            (8usize, 4, vec![2, 2, 2, 2]),
-            (8, 3, vec![3, 3, 2]),
-            (5, 4, vec![2, 2, 1]),
-            (3, 8, vec![1, 1, 1]),
-            (1, 1, vec![1]),
-        ] {
-            let indices: Vec<u32> = (0..samples as u32).collect();
-            let micro: Vec<&[u32]> =
-                micro_batches(&indices, samples.div_ceil(accumulate)).collect();
-            assert_eq!(micro.iter().map(|m| m.len()).collect::<Vec<_>>(), lengths);
-            assert_eq!(micro.concat(), indices);
-            assert!(micro.len() <= accumulate);
-        }
-    }
-}
+#[path = "order_tests.rs"]
+mod tests;

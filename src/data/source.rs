@@ -1,39 +1,18 @@
-//! The known data sets: where their files are on each platform, and how a pair of files becomes a [`Dataset`].
+//! The known data sets, and what reads each of them.
 
-use super::dataset::{Dataset, Split};
+use super::dataset::Split;
 use super::error::DataError;
-use super::idx;
+use super::info::SourceInfo;
+use super::{cifar, csv, fashion, npz, text};
 use crate::experiment;
-use std::io::BufRead;
+use flate2::bufread::MultiGzDecoder;
+use std::io::Read;
 
-/// What is known of a data set before any of it is loaded: enough to build a model and plan its memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SourceInfo {
-    /// The word for it in `data.source`.
-    pub name: &'static str,
-    /// Shape of one sample, for images [rows, columns].
-    pub sample_shape: &'static [usize],
-    /// What each class is called.
-    pub class_names: &'static [&'static str],
-}
+/// The text that comes with the program.
+const AUSTEN: &str = "austen";
 
-/// Every known data set.
-const SOURCES: &[SourceInfo] = &[SourceInfo {
-    name: "fashion-mnist",
-    sample_shape: &[28, 28],
-    class_names: &[
-        "T-shirt/top",
-        "Trouser",
-        "Pullover",
-        "Dress",
-        "Coat",
-        "Sandal",
-        "Shirt",
-        "Sneaker",
-        "Bag",
-        "Ankle boot",
-    ],
-}];
+/// No more is unpacked of the shipped text than it can have, in bytes.
+const LONGEST_AUSTEN_BYTES: u64 = 1 << 22;
 
 /// Host memory that 32-bit WebAssembly can address, in bytes.
 pub const WASM_HOST_LIMIT_BYTES: u64 = 1 << 32;
@@ -65,155 +44,136 @@ pub(super) fn check_block(bytes: u64) -> Result<(), DataError> {
     check_host_capacity(bytes, isize::MAX as u64)
 }
 
-impl SourceInfo {
-    /// Number of features of one sample.
-    pub fn features(&self) -> usize {
-        self.sample_shape.iter().product()
-    }
-
-    /// Number of classes.
-    pub fn classes(&self) -> usize {
-        self.class_names.len()
+/// What is known of the data set without loading it: nothing is read of the sets that come with the program, and of files
+/// no more than says what the samples and classes are. A table is read as a whole for its classes.
+///
+/// # Errors
+/// [`DataError::UnknownSource`] with the known names, [`DataError::NoPath`], and what is wrong with the files.
+pub fn source_info(data: &experiment::Data) -> Result<SourceInfo, DataError> {
+    match data.source.as_str() {
+        fashion::NAME => Ok(fashion::info()),
+        AUSTEN | "text" => Ok(text::info(data)),
+        "cifar-10" => Ok(cifar::info(data)),
+        "csv" => csv::info(data, path_of(data)?),
+        "npy" => npz::info(data, path_of(data)?),
+        "images" => images::info(data, path_of(data)?),
+        _ => Err(unknown(data)),
     }
 }
 
-/// What is known of the data set `source` without loading it.
+/// Loads the training and the test part of the data of an experiment. `context` is the number of tokens of a sample, for
+/// models that learn from text.
 ///
 /// # Errors
-/// [`DataError::UnknownSource`] with the known names.
-pub fn source_info(source: &str) -> Result<SourceInfo, DataError> {
-    SOURCES
-        .iter()
-        .find(|info| info.name == source)
-        .copied()
-        .ok_or_else(|| {
-            let names: Vec<_> = SOURCES.iter().map(|info| info.name).collect();
-            DataError::UnknownSource {
-                found: source.to_owned(),
-                allowed: names.join(", "),
-            }
-        })
+/// Each [`DataError`], with the file and what to do; [`DataError::TextNeedsContext`] for text without a `context`.
+pub async fn load(data: &experiment::Data, context: Option<usize>) -> Result<Split, DataError> {
+    let (info, parts) = match data.source.as_str() {
+        fashion::NAME => return load_fashion(data).await,
+        AUSTEN => {
+            let context = context_of(data, context)?;
+            let shipped = unpack_austen().await?;
+            return text::split(data, AUSTEN, &shipped, context);
+        }
+        "text" => {
+            let context = context_of(data, context)?;
+            let path = path_of(data)?;
+            // Two bytes for each token.
+            let content = super::file::content(path, 2)?;
+            return text::split(data, path, content.as_ref(), context);
+        }
+        "cifar-10" => cifar::load(data, path_of(data)?)?,
+        "csv" => csv::load(data, path_of(data)?)?,
+        "npy" => npz::load(data, path_of(data)?)?,
+        "images" => images::load(data, path_of(data)?)?,
+        _ => return Err(unknown(data)),
+    };
+    parts.split(info, data.validation)
 }
 
-/// Loads the training and the test part of the data of an experiment.
-///
-/// On the desktop that is the folder `data.path`, or the subset inside the program; in the browser, where there are no
-/// folders, the subset beside the page.
-///
-/// # Errors
-/// Each [`DataError`], with the file and what to do.
-pub async fn load(data: &experiment::Data) -> Result<Split, DataError> {
-    let info = source_info(&data.source)?;
+async fn load_fashion(data: &experiment::Data) -> Result<Split, DataError> {
     #[cfg(target_arch = "wasm32")]
-    let split = super::browser::load(&info, data.path.as_deref()).await;
+    let split = super::browser::fashion(data.path.as_deref()).await;
     #[cfg(not(target_arch = "wasm32"))]
-    let split = super::desktop::load(&info, data.path.as_deref());
+    let split = super::desktop::fashion(data.path.as_deref());
     split
 }
 
-/// The two files of a part of a set, without the ending `.gz` they may have.
-pub(super) struct PartFiles {
-    pub(super) images: &'static str,
-    pub(super) labels: &'static str,
+async fn unpack_austen() -> Result<Vec<u8>, DataError> {
+    #[cfg(target_arch = "wasm32")]
+    {
+        let file = super::browser::AUSTEN;
+        unpack(file, &super::browser::fetch(file).await?)
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let shipped = super::desktop::austen();
+        unpack(&shipped.file, shipped.reader)
+    }
 }
 
-pub(super) const TRAIN_FILES: PartFiles = PartFiles {
-    images: "train-images-idx3-ubyte",
-    labels: "train-labels-idx1-ubyte",
-};
-
-pub(super) const TEST_FILES: PartFiles = PartFiles {
-    images: "t10k-images-idx3-ubyte",
-    labels: "t10k-labels-idx1-ubyte",
-};
-
-/// An open file.
-pub(super) struct Opened<R> {
-    /// Its path or address, for messages.
-    pub(super) file: String,
-    pub(super) reader: R,
-    /// Bytes the reader gives.
-    pub(super) bytes: u64,
-}
-
-impl<'a> Opened<&'a [u8]> {
-    /// A file that is in memory already.
-    pub(super) fn of_bytes(file: &str, bytes: &'a [u8]) -> Self {
-        Self {
+/// Unpacks gzip, unless a server did so already.
+fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<u8>, DataError> {
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(bytes.to_vec());
+    }
+    let mut text = Vec::new();
+    MultiGzDecoder::new(bytes)
+        .take(LONGEST_AUSTEN_BYTES)
+        .read_to_end(&mut text)
+        .map_err(|error| DataError::DamagedGzip {
             file: file.to_owned(),
-            reader: bytes,
-            bytes: bytes.len() as u64,
+            reason: error.to_string(),
+        })?;
+    Ok(text)
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+mod images {
+    pub(super) use crate::data::folder::{info, load};
+}
+
+/// A page has no folders.
+#[cfg(target_arch = "wasm32")]
+mod images {
+    use super::{DataError, SourceInfo, experiment};
+    use crate::data::parts::Parts;
+
+    pub(super) fn info(_: &experiment::Data, path: &str) -> Result<SourceInfo, DataError> {
+        Err(refusal(path))
+    }
+
+    pub(super) fn load(_: &experiment::Data, path: &str) -> Result<(SourceInfo, Parts), DataError> {
+        Err(refusal(path))
+    }
+
+    fn refusal(path: &str) -> DataError {
+        DataError::NeedsFolder {
+            path: path.to_owned(),
+            limit: "a page in the browser has none",
         }
     }
 }
 
-/// Reads a pair of files and checks that they belong together and to `info`.
-pub(super) fn read_part<R: BufRead>(
-    info: &SourceInfo,
-    images: Opened<R>,
-    labels: Opened<R>,
-) -> Result<Dataset, DataError> {
-    let pixels = idx::read_images(&images.file, images.reader, images.bytes)?;
-    if [pixels.rows, pixels.columns] != *info.sample_shape {
-        let expected: Vec<_> = info.sample_shape.iter().map(ToString::to_string).collect();
-        return Err(DataError::WrongShape {
-            file: images.file,
-            found: format!("{}x{}", pixels.rows, pixels.columns),
-            expected: expected.join("x"),
-            dataset: info.name.to_owned(),
-        });
+fn path_of(data: &experiment::Data) -> Result<&str, DataError> {
+    data.path.as_deref().ok_or_else(|| DataError::NoPath {
+        source_name: data.source.clone(),
+    })
+}
+
+fn context_of(data: &experiment::Data, context: Option<usize>) -> Result<usize, DataError> {
+    context.ok_or_else(|| DataError::TextNeedsContext {
+        source_name: data.source.clone(),
+    })
+}
+
+fn unknown(data: &experiment::Data) -> DataError {
+    let names: Vec<_> = experiment::Data::sources().collect();
+    DataError::UnknownSource {
+        found: data.source.clone(),
+        allowed: names.join(", "),
     }
-    let classes = idx::read_labels(&labels.file, labels.reader, labels.bytes)?;
-    if pixels.count != classes.len() {
-        return Err(DataError::CountMismatch {
-            images_file: images.file,
-            images: pixels.count,
-            labels_file: labels.file,
-            labels: classes.len(),
-        });
-    }
-    let dataset = Dataset {
-        name: info.name.to_owned(),
-        sample_shape: info.sample_shape.to_vec(),
-        classes: info.classes(),
-        class_names: info.class_names.iter().map(ToString::to_string).collect(),
-        images: pixels.pixels,
-        labels: classes,
-    };
-    dataset.check_labels(&labels.file)?;
-    Ok(dataset)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// GP-20: memory of WebAssembly never shrinks, so what cannot fit is refused before a byte is allocated.
-    #[test]
-    fn loads_above_the_limit_of_wasm_are_refused_up_front() {
-        let gb = 1_000_000_000;
-        for fits in [gb / 2, 3 * gb / 2, WASM_HOST_LIMIT_BYTES] {
-            assert!(check_host_capacity(fits, WASM_HOST_LIMIT_BYTES).is_ok());
-        }
-        for bytes in [5 * gb, WASM_HOST_LIMIT_BYTES + 1, u64::MAX] {
-            let error = check_host_capacity(bytes, WASM_HOST_LIMIT_BYTES).unwrap_err();
-            let text = error.to_string();
-            assert!(
-                text.contains("4.00 GiB") && text.contains("WebAssembly"),
-                "{text}"
-            );
-            assert!(text.contains("desktop program"), "{text}");
-        }
-    }
-
-    #[test]
-    fn unknown_sources_name_the_known_ones() {
-        let text = source_info("mnist").unwrap_err().to_string();
-        assert!(
-            text.contains("\"mnist\"") && text.contains("allowed: fashion-mnist"),
-            "{text}"
-        );
-        let info = source_info("fashion-mnist").unwrap();
-        assert_eq!((info.features(), info.classes()), (784, 10));
-    }
-}
+#[path = "source_tests.rs"]
+mod tests;

@@ -9,7 +9,7 @@ mod memory;
 
 pub use kernel::{IGNORE, Step};
 pub use ledger::{Ledger, OutOfMemory};
-pub use lower::{Launch, Tier, launches};
+pub use lower::{Binding, Launch, Tier, launches};
 
 use crate::graph::{Program, ValueId};
 use crate::plan::{LimitError, Plan};

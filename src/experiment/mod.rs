@@ -3,8 +3,10 @@
 //! An experiment is a TOML file that may extend another one. Reading it either gives a value every part of the
 //! program can trust, or one error that lists every problem with its file, field, value and what is allowed.
 
+mod data;
 mod error;
 mod field;
+mod image_model;
 mod layers;
 mod model;
 mod optimizer;
@@ -12,18 +14,22 @@ mod schedule;
 mod section;
 mod settings;
 mod train;
+mod transformer;
 
 #[cfg(test)]
 mod message_tests;
 #[cfg(test)]
 mod tests;
 
+pub use data::{Data, LastBatch, Tokenizer};
 pub use error::{ExperimentError, Problem};
+pub use image_model::{Cnn, EfficientNet, MobileNet, PoolKind};
 pub use model::{Activation, Mlp, Model};
 pub use optimizer::{Optimizer, OptimizerKind};
 pub use schedule::{Schedule, ScheduleKind};
-pub use settings::{Data, Memory, Precision, Techniques};
+pub use settings::{Memory, Precision, Techniques};
 pub use train::Train;
+pub use transformer::{Form, MlpKind, NormKind, Positions, Transformer};
 
 use layers::Layers;
 use section::{Problems, Section};

@@ -1,6 +1,8 @@
 //! The `[model]` section: which network is built.
 
+use super::image_model::{Cnn, EfficientNet, MobileNet};
 use super::section::{Choices, Problems, Section};
+use super::transformer::Transformer;
 use serde::Serialize;
 
 /// The network, chosen by `model.kind`.
@@ -9,6 +11,16 @@ use serde::Serialize;
 pub enum Model {
     /// `kind = "mlp"`: fully connected layers.
     Mlp(Mlp),
+    /// `kind = "cnn"`: plain convolutions.
+    Cnn(Cnn),
+    /// `kind = "mobilenet"`: depthwise-separable convolutions.
+    #[serde(rename = "mobilenet")]
+    MobileNet(MobileNet),
+    /// `kind = "efficientnet"`: inverted bottlenecks with squeeze-and-excitation.
+    #[serde(rename = "efficientnet")]
+    EfficientNet(EfficientNet),
+    /// `kind = "transformer"`: a decoder that predicts the next token of a text.
+    Transformer(Transformer),
 }
 
 /// A multi-layer perceptron: linear layers with an activation and dropout after each hidden one.
@@ -37,11 +49,21 @@ pub enum Activation {
 #[derive(Clone, Copy)]
 enum Kind {
     Mlp,
+    Cnn,
+    MobileNet,
+    EfficientNet,
+    Transformer,
 }
 
 const KINDS: Choices<Kind> = Choices {
-    allowed: &[("mlp", Kind::Mlp)],
-    later: &["cnn", "mobilenet", "efficientnet", "transformer"],
+    allowed: &[
+        ("mlp", Kind::Mlp),
+        ("cnn", Kind::Cnn),
+        ("mobilenet", Kind::MobileNet),
+        ("efficientnet", Kind::EfficientNet),
+        ("transformer", Kind::Transformer),
+    ],
+    later: &[],
 };
 
 const ACTIVATIONS: Choices<Activation> = Choices {
@@ -58,6 +80,18 @@ impl Model {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Mlp(_) => "mlp",
+            Self::Cnn(_) => "cnn",
+            Self::MobileNet(_) => "mobilenet",
+            Self::EfficientNet(_) => "efficientnet",
+            Self::Transformer(_) => "transformer",
+        }
+    }
+
+    /// Tokens of a sample, for a model that reads text.
+    pub fn context(&self) -> Option<usize> {
+        match self {
+            Self::Transformer(transformer) => Some(transformer.context),
+            _ => None,
         }
     }
 
@@ -76,6 +110,10 @@ impl Model {
                 activation: section.choice_or("activation", &ACTIVATIONS, Activation::Relu),
                 dropout: section.or_default("dropout", 0.0),
             }),
+            Kind::Cnn => Self::Cnn(Cnn::read(&mut section)),
+            Kind::MobileNet => Self::MobileNet(MobileNet::read(&mut section)),
+            Kind::EfficientNet => Self::EfficientNet(EfficientNet::read(&mut section)),
+            Kind::Transformer => Self::Transformer(Transformer::read(&mut section)),
         };
         section.finish();
         model
@@ -84,6 +122,10 @@ impl Model {
     pub(super) fn check(&self, problems: &Problems) {
         match self {
             Self::Mlp(mlp) => mlp.check(problems),
+            Self::Cnn(cnn) => cnn.check(problems),
+            Self::MobileNet(mobilenet) => mobilenet.check(problems),
+            Self::EfficientNet(efficientnet) => efficientnet.check(problems),
+            Self::Transformer(transformer) => transformer.check(problems),
         }
     }
 }
@@ -97,9 +139,27 @@ impl Mlp {
                 problems.value(&path, width, "a width must be 1 to 4294967295");
             }
         }
-        if !(0.0..1.0).contains(&self.dropout) {
-            let allowed = "must be at least 0 and below 1 (the share of outputs set to zero)";
-            problems.value("model.dropout", self.dropout, allowed);
-        }
+        check_dropout(self.dropout, problems);
+    }
+}
+
+/// Checks `model.dropout`.
+pub(super) fn check_dropout(dropout: f32, problems: &Problems) {
+    if !(0.0..1.0).contains(&dropout) {
+        let allowed = "must be at least 0 and below 1 (the share of outputs set to zero)";
+        problems.value("model.dropout", dropout, allowed);
+    }
+}
+
+/// Checks that a count of the model lies between `least` and `most`.
+pub(super) fn check_count(
+    field: &str,
+    count: usize,
+    (least, most): (usize, usize),
+    problems: &Problems,
+) {
+    if !(least..=most).contains(&count) {
+        let allowed = format!("must be {least} to {most}");
+        problems.value(&format!("model.{field}"), count, &allowed);
     }
 }

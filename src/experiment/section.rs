@@ -107,13 +107,18 @@ impl<'a> Section<'a> {
         if used {
             return self.or_default(key, default);
         }
-        if let Some(value) = self.table.and_then(|table| table.get(key)) {
-            let kind = self.kind.unwrap_or_default();
-            let message = format!("is not used by kind = \"{kind}\"; remove it");
-            let path = self.path_of(key);
-            self.problems.push(&path, Some(quote(value)), message);
-        }
+        let kind = self.kind.unwrap_or_default();
+        self.refuse(key, &format!("is not used by kind = \"{kind}\"; remove it"));
         default
+    }
+
+    /// Reports the field `key`, if it is there, with the `reason` why it should not be.
+    pub(super) fn refuse(&self, key: &'static str, reason: &str) {
+        if let Some(value) = self.table.and_then(|table| table.get(key)) {
+            let path = self.path_of(key);
+            self.problems
+                .push(&path, Some(quote(value)), reason.to_owned());
+        }
     }
 
     /// The word in `key`; its absence is reported.

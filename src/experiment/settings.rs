@@ -1,23 +1,8 @@
-//! The short sections: `[data]`, `[techniques]` and `[memory]`.
+//! The short sections: `[techniques]` and `[memory]`.
 
 use super::section::{Choices, Problems, Section};
 use crate::units::Bytes;
 use serde::{Serialize, Serializer};
-
-/// The `[data]` section: which samples, and how many per update.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Data {
-    /// Name of a data set, for example `fashion-mnist`.
-    pub source: String,
-    /// Folder with the files of the whole set; without it the subset that comes with the program is used.
-    /// A relative path starts at the working directory.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// Samples per optimizer update.
-    pub batch: usize,
-    /// Whether each epoch visits the samples in an order of its own. True unless said otherwise.
-    pub shuffle: bool,
-}
 
 /// The `[techniques]` section: what is done to need less memory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -59,44 +44,6 @@ impl Default for Techniques {
         Self {
             precision: Precision::default(),
             accumulate: 1,
-        }
-    }
-}
-
-impl Data {
-    pub(super) fn read(mut section: Section<'_>) -> Self {
-        let source = "the name of a data set such as \"fashion-mnist\"";
-        let data = Self {
-            source: section.required("source", source, String::from("unnamed")),
-            path: section.optional("path", String::from("unnamed")),
-            // The stand-in passes every check, also those that compare another field with it.
-            batch: section.required("batch", "the samples per update, 1 or more", usize::MAX),
-            shuffle: section.or_default("shuffle", true),
-        };
-        section.finish();
-        data
-    }
-
-    pub(super) fn check(&self, problems: &Problems) {
-        if self.source.trim().is_empty() {
-            problems.value(
-                "data.source",
-                format!("{:?}", self.source),
-                "must name a data set",
-            );
-        }
-        if self
-            .path
-            .as_ref()
-            .is_some_and(|path| path.trim().is_empty())
-        {
-            let allowed = "must name a folder; leave the field out to use the shipped subset";
-            problems.value("data.path", "\"\"", allowed);
-        }
-        // Kernels count samples in 32 bits.
-        if self.batch < 1 || u32::try_from(self.batch).is_err() {
-            let allowed = "must be 1 to 4294967295 samples per update";
-            problems.value("data.batch", self.batch, allowed);
         }
     }
 }

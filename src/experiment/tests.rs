@@ -160,8 +160,8 @@ fn another_kind_drops_the_fields_of_the_old_one() {
 fn steps_and_epochs_replace_each_other_but_are_never_given_together() {
     let train = base_with(&["train.epochs=5"]).train;
     assert_eq!((train.steps, train.epochs), (None, Some(5)));
-    assert_eq!(train.total_updates(1_000, 128), 40);
-    assert_eq!(base_with(&[]).train.total_updates(1_000, 128), 600);
+    assert_eq!(train.total_updates(8), 40);
+    assert_eq!(base_with(&[]).train.total_updates(8), 600);
     refused_once(
         &["train.epochs=5", "train.steps=500"],
         &["train.steps = 500", "train.epochs = 5 is given too"],

@@ -27,14 +27,11 @@ pub struct Train {
 }
 
 impl Train {
-    /// Number of optimizer updates of the whole run on `samples` training samples, `batch` per update.
-    /// The short batch at the end of an epoch is an update too.
-    pub fn total_updates(&self, samples: usize, batch: usize) -> usize {
+    /// Number of optimizer updates of the whole run, of which an epoch has `per_epoch`.
+    pub fn total_updates(&self, per_epoch: usize) -> usize {
         match (self.steps, self.epochs) {
             (Some(steps), _) => steps,
-            (None, epochs) => epochs
-                .unwrap_or(0)
-                .saturating_mul(samples.div_ceil(batch.max(1))),
+            (None, epochs) => epochs.unwrap_or(0).saturating_mul(per_epoch),
         }
     }
 

@@ -6,11 +6,17 @@
 mod backward;
 mod build;
 mod class;
+mod cost;
+mod image_op;
 mod op;
+mod text_op;
 
 pub use backward::backward;
+pub use build::chunk_rows;
 pub use class::{ByClass, CLASSES, Class};
+pub use image_op::{ImageOp, Pool, Window};
 pub use op::{Accumulate, Axis, NORM_PARTIALS, Op, Rule};
+pub use text_op::{Heads, RowNorm, TextOp};
 
 use crate::dtype::DType;
 use serde::{Deserialize, Serialize};
@@ -33,10 +39,17 @@ pub enum Program {
     Update,
     /// Forward on one batch of the test set.
     Evaluate,
+    /// Forward of a language model on one text, to the logits of the next token.
+    Generate,
 }
 
 /// All programs in the order in which a step runs them.
-pub const PROGRAMS: [Program; 3] = [Program::Accumulate, Program::Update, Program::Evaluate];
+pub const PROGRAMS: [Program; 4] = [
+    Program::Accumulate,
+    Program::Update,
+    Program::Evaluate,
+    Program::Generate,
+];
 
 impl Program {
     /// The word used in reports.
@@ -45,6 +58,7 @@ impl Program {
             Self::Accumulate => "accumulate",
             Self::Update => "update",
             Self::Evaluate => "evaluate",
+            Self::Generate => "generate",
         }
     }
 }
@@ -77,11 +91,15 @@ impl Phase {
 pub enum Init {
     /// All zeros.
     Zeros,
+    /// All ones.
+    Ones,
     /// Uniform in [-bound, bound].
     Uniform {
         /// Largest absolute value.
         bound: f32,
     },
+    /// Cosine and sine of the angles of rotary positions: [positions, head_dim], pairs side by side.
+    Rotary,
 }
 
 /// A tensor of the step.
@@ -97,7 +115,7 @@ pub struct Value {
     pub class: Class,
     /// Keeps its bytes from step to step.
     pub persistent: bool,
-    /// How it starts, for a parameter.
+    /// How it starts, for a parameter and for other numbers that are there from the start.
     pub init: Option<Init>,
 }
 
@@ -178,6 +196,30 @@ pub enum GraphError {
         /// Its shape.
         shape: Vec<usize>,
     },
+    /// The network cannot take samples of the kind there are.
+    #[error(
+        "model.kind = \"{model}\" takes {needs}, but the samples of data.source are {found}; {hint}"
+    )]
+    Samples {
+        /// The network.
+        model: &'static str,
+        /// What it takes.
+        needs: &'static str,
+        /// What there is.
+        found: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// A statistic over a single value was asked for.
+    #[error(
+        "batch_norm (\"{node}\"): its input {shape:?} has one value per channel, of which there is no variance; take a larger micro-batch (data.batch / techniques.accumulate), fewer stages, or larger pictures"
+    )]
+    OneValue {
+        /// Name the node would have had.
+        node: String,
+        /// Shape of the input.
+        shape: Vec<usize>,
+    },
     /// The operation has no gradient by the input that needs one.
     #[error("{op} (\"{node}\") has no gradient, but a parameter is reached through it")]
     NoGradient {
@@ -223,18 +265,6 @@ impl Graph {
     /// Finds a value by name.
     pub fn find(&self, name: &str) -> Option<ValueId> {
         self.values.iter().position(|v| v.name == name).map(ValueId)
-    }
-
-    /// Multiply-adds of a node, for the costs a plan states and for cutting long work into short launches.
-    pub fn multiply_adds(&self, node: &Node) -> u64 {
-        match &node.op {
-            Op::Matmul { trans_a, .. } => {
-                let (m, k) = matrix(&self[node.reads[0]].shape, *trans_a);
-                let n = self[node.writes[0]].elements() / m.max(1);
-                m as u64 * k as u64 * n as u64
-            }
-            _ => node.writes.iter().map(|v| self[*v].elements() as u64).sum(),
-        }
     }
 }
 

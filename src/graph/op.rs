@@ -1,5 +1,6 @@
 //! What a node of the step graph computes.
 
+use super::{ImageOp, TextOp};
 use crate::dtype::DType;
 
 /// An operation. Shapes are those of the builder methods of [`super::Graph`].
@@ -68,8 +69,11 @@ pub enum Op {
     CrossEntropy,
     /// Gradient of the mean of [`Op::CrossEntropy`] over the samples of the window.
     CrossEntropyGrad,
-    /// 1 for each row whose largest logit is that of its label.
-    Correct,
+    /// 1 for each row whose label is among the `k` largest logits.
+    Correct {
+        /// How many guesses count.
+        k: usize,
+    },
     /// Conversion between number formats, of which one is F32.
     Cast {
         /// Format of the input.
@@ -77,6 +81,10 @@ pub enum Op {
         /// Format of the output.
         to: DType,
     },
+    /// A layer of pictures or its gradient.
+    Image(ImageOp),
+    /// A layer of language models or its gradient.
+    Text(TextOp),
     /// Sums of squares of a gradient, [`NORM_PARTIALS`] of them.
     NormPartials {
         /// Where in the output they go.
@@ -163,7 +171,9 @@ impl Op {
             Self::Broadcast { .. } => "broadcast",
             Self::CrossEntropy => "cross_entropy",
             Self::CrossEntropyGrad => "cross_entropy_grad",
-            Self::Correct => "correct",
+            Self::Correct { .. } => "correct",
+            Self::Image(op) => op.name(),
+            Self::Text(op) => op.name(),
             Self::Cast { .. } => "cast",
             Self::NormPartials { .. } => "norm_partials",
             Self::NormFinish => "norm_finish",
@@ -175,17 +185,19 @@ impl Op {
 
     /// Whether the operation may write its output over its first input, given that nobody reads that input later.
     pub fn can_run_in_place(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::Bias
-                | Self::Relu
-                | Self::ReluGrad
-                | Self::Gelu { .. }
-                | Self::GeluGrad { .. }
-                | Self::Dropout { .. }
-                | Self::Add
-                | Self::Scale { .. }
-                | Self::CrossEntropyGrad
-        )
+            | Self::Relu
+            | Self::ReluGrad
+            | Self::Gelu { .. }
+            | Self::GeluGrad { .. }
+            | Self::Dropout { .. }
+            | Self::Add
+            | Self::Scale { .. }
+            | Self::CrossEntropyGrad => true,
+            Self::Image(op) => op.can_run_in_place(),
+            Self::Text(op) => op.can_run_in_place(),
+            _ => false,
+        }
     }
 }

@@ -22,7 +22,7 @@ fn claim_with(lines: &str) -> Lesson {
 
 /// A report without a run: the planned bytes, and an accuracy of 0.5.
 fn planned(experiment: &Experiment) -> Report {
-    let source = source_info(&experiment.data.source).unwrap();
+    let source = source_info(&experiment.data).unwrap();
     let step = step::plan(experiment, &source).unwrap();
     let mut report = plan_report(experiment, &source, &step);
     report.metrics.test_accuracy = Some(0.5);

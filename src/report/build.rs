@@ -1,7 +1,7 @@
 //! Fills in reports: from a plan, and with what an engine's ledger has counted.
 
-use super::{HostReport, MemoryReport, Metrics, ModelReport, Predicted, Report, SCHEMA};
-use crate::data::{SourceInfo, Split};
+use super::{HostReport, MemoryReport, Metrics, ModelReport, Predicted, Report, SCHEMA, layers};
+use crate::data::Split;
 use crate::engine::Engine;
 use crate::experiment::Experiment;
 use crate::graph::Program;
@@ -16,10 +16,11 @@ static HEAP: PeakAlloc = PeakAlloc;
 const N_LARGEST: usize = 20;
 
 /// The report of a plan: everything predicted, nothing measured.
-pub fn plan_report(experiment: &Experiment, source: &SourceInfo, step: &StepPlan) -> Report {
+pub fn plan_report(experiment: &Experiment, step: &StepPlan) -> Report {
     let plan = &step.plan;
     let accumulate = plan.graph.program(Program::Accumulate);
-    let row_bytes = source.features() as u64 * 4 + 4;
+    let batch_bytes = plan.graph[step.features].bytes() + plan.graph[step.labels].bytes();
+    let layers = layers::layers(&plan.graph, step.micro_rows);
     Report {
         schema: SCHEMA,
         experiment: experiment.clone(),
@@ -29,11 +30,15 @@ pub fn plan_report(experiment: &Experiment, source: &SourceInfo, step: &StepPlan
             multiply_adds: accumulate
                 .map(|(_, node)| plan.graph.multiply_adds(node))
                 .sum(),
+            forward_multiply_adds: layers.iter().map(|layer| layer.multiply_adds).sum(),
+            separable: layers::separable(&plan.graph, step.micro_rows),
+            layers,
         },
         steps: 0,
         loss: None,
         metrics: Metrics::default(),
         evaluations: Vec::new(),
+        sample: None,
         memory: MemoryReport {
             peak_bytes: Predicted {
                 predicted: plan.peak_bytes(),
@@ -51,7 +56,7 @@ pub fn plan_report(experiment: &Experiment, source: &SourceInfo, step: &StepPlan
             driver_bytes: None,
             unaccounted_bytes: None,
             host: HostReport {
-                prefetch_bytes: Some(step.micro_rows as u64 * row_bytes),
+                prefetch_bytes: Some(batch_bytes),
                 ..host(None, 0)
             },
         },

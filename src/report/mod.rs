@@ -5,12 +5,14 @@
 mod build;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod files;
+mod layers;
 pub mod palette;
 #[cfg(not(target_arch = "wasm32"))]
 mod picture;
 pub mod table;
 
 pub use build::{host, measure, plan_report};
+pub use layers::{LayerReport, SeparableReport};
 
 use crate::engine::EngineInfo;
 use crate::experiment::Experiment;
@@ -40,6 +42,8 @@ pub struct Report {
     pub metrics: Metrics,
     /// Every measurement on the test set, in order; the last one is that of `metrics`.
     pub evaluations: Vec<Evaluation>,
+    /// Text that was sampled from the trained model; none unless it was asked for.
+    pub sample: Option<String>,
     /// Where the bytes are.
     pub memory: MemoryReport,
     /// How long it took; none for a plan.
@@ -51,8 +55,14 @@ pub struct Report {
 pub struct ModelReport {
     /// Trainable numbers, each counted once however often it is used.
     pub parameters: usize,
-    /// Multiply-adds of one micro-batch, forward and backward.
+    /// Multiply-adds of one micro-batch, forward and backward, element-wise operations included.
     pub multiply_adds: u64,
+    /// Multiply-adds of matrix products, convolutions and attention for one sample, forward: what papers state.
+    pub forward_multiply_adds: u64,
+    /// The layers with weights or multiply-adds, in order.
+    pub layers: Vec<LayerReport>,
+    /// Depthwise-separable convolutions beside the plain ones they stand for; empty where there are none.
+    pub separable: Vec<SeparableReport>,
 }
 
 /// The loss over a run.
@@ -71,8 +81,12 @@ pub struct LossReport {
 pub struct Metrics {
     /// Share of test samples whose class was right.
     pub test_accuracy: Option<f64>,
+    /// Share of test samples whose class was among the five best guesses; none where there are not more classes.
+    pub test_top5: Option<f64>,
     /// Mean cross-entropy on the test set, nats.
     pub test_loss: Option<f64>,
+    /// Of a language model: the exponential of `test_loss`, among how many tokens it wavers as if all were as likely.
+    pub test_perplexity: Option<f64>,
 }
 
 /// One measurement on the test set.

@@ -17,6 +17,45 @@ pub fn table(report: &Report, planned: &Report) -> String {
     text
 }
 
+/// The layers with their weights and multiply-adds, and what depthwise-separable ones save.
+pub fn layers(report: &Report) -> String {
+    let model = &report.model;
+    let mut text = format!(
+        "Layers, for one sample forward: {} parameters, {} multiply-adds\n  {:<32} {:>12} {:>14}  output\n",
+        model.parameters, model.forward_multiply_adds, "layer", "parameters", "multiply-adds"
+    );
+    for layer in &model.layers {
+        let sides: Vec<String> = layer.output.iter().map(ToString::to_string).collect();
+        let shared = match layer.shared_parameters {
+            0 => String::new(),
+            n => format!("  (uses {n} shared parameters, counted above)"),
+        };
+        let _ = writeln!(
+            text,
+            "  {:<32} {:>12} {:>14}  {}{shared}",
+            layer.name,
+            layer.parameters,
+            layer.multiply_adds,
+            sides.join(" x ")
+        );
+    }
+    if !model.separable.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nDepthwise-separable layers beside plain convolutions (by the paper: 1/N + 1/K²)\n  {:<32} {:>14} {:>14} {:>9} {:>11}",
+            "layer", "separable", "plain", "ratio", "1/N + 1/K²"
+        );
+    }
+    for pair in &model.separable {
+        let _ = writeln!(
+            text,
+            "  {:<32} {:>14} {:>14} {:>9.6} {:>11.6}",
+            pair.name, pair.multiply_adds, pair.plain_multiply_adds, pair.ratio, pair.formula
+        );
+    }
+    text
+}
+
 /// Every node with the bytes in use while it runs and what makes the difference to the node before.
 pub fn timeline(report: &Report) -> String {
     let mut text = String::from("program     phase     in use        change       node\n");
@@ -147,8 +186,22 @@ fn results(report: &Report, text: &mut String) -> std::fmt::Result {
             loss.first, loss.last, report.steps
         )?;
     }
-    if let (Some(accuracy), Some(loss)) = (report.metrics.test_accuracy, report.metrics.test_loss) {
-        writeln!(text, "Test set: accuracy {accuracy:.4}, loss {loss:.4}")?;
+    if let Some(loss) = report.metrics.test_loss {
+        let metrics = &report.metrics;
+        write!(text, "Test set: ")?;
+        for (name, value) in [
+            ("accuracy", metrics.test_accuracy),
+            ("top-5", metrics.test_top5),
+            ("perplexity", metrics.test_perplexity),
+        ] {
+            if let Some(value) = value {
+                write!(text, "{name} {value:.4}, ")?;
+            }
+        }
+        writeln!(text, "loss {loss:.4}")?;
+    }
+    if let Some(sample) = &report.sample {
+        writeln!(text, "\nSampled text:\n{sample}\n")?;
     }
     if let Some(time) = &report.time {
         let millis = &time.step_millis;

@@ -2,10 +2,13 @@
 
 use crate::graph::{Init, Value};
 
-/// The words a parameter starts with; `None` where it starts at zero.
+/// The words a value starts with; `None` where it starts at zero.
 pub(super) fn initial_words(seed: u32, value: &Value) -> Option<Vec<u32>> {
-    let Some(Init::Uniform { bound }) = value.init else {
-        return None;
+    let bound = match value.init? {
+        Init::Zeros => return None,
+        Init::Ones => return Some(vec![1f32.to_bits(); value.elements()]),
+        Init::Rotary => return Some(rotary_angles(&value.shape)),
+        Init::Uniform { bound } => bound,
     };
     // FNV-1a of the name keys the parameter, so that adding a layer does not change the start of the others.
     let name = value
@@ -23,8 +26,25 @@ pub(super) fn initial_words(seed: u32, value: &Value) -> Option<Vec<u32>> {
     Some(words.collect())
 }
 
+/// Cosine and sine, side by side, of position times 10000^(-2 i / head_dim) for pair i: section 3.2.2 of arXiv:2104.09864.
+/// On the host, because the precision of a shader's sine is not given for large angles.
+fn rotary_angles(shape: &[usize]) -> Vec<u32> {
+    const BASE: f64 = 10_000.0;
+    let [positions, head_dim] = shape[..] else {
+        return Vec::new();
+    };
+    let words = |position: usize| {
+        (0..head_dim / 2).flat_map(move |pair| {
+            let slowness = BASE.powf(2.0 * pair as f64 / head_dim as f64);
+            let angle = position as f64 / slowness;
+            [angle.cos() as f32, angle.sin() as f32].map(f32::to_bits)
+        })
+    };
+    (0..positions).flat_map(words).collect()
+}
+
 /// SplitMix64 (Steele, Lea and Flood 2014) as a hash: its counter step, then its finalizer.
-fn mix(input: u64) -> u64 {
+pub(super) fn mix(input: u64) -> u64 {
     let mut z = input.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

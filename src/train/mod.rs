@@ -2,20 +2,22 @@
 //! its own, in a browser on the event loop; the code is the same.
 
 mod breathe;
+mod generate;
 mod history;
 mod init;
 mod session;
 
+pub use generate::{Generation, Sampling};
 pub use history::UpdateResult;
 pub use session::{Command, Session, SessionState, Status};
 
 use crate::data::order::{Windows, micro_batches};
-use crate::data::{DataError, Dataset, SourceInfo, Split, source_info};
+use crate::data::{Batch, DataError, Dataset, SourceInfo, Split};
 use crate::engine::{self, Engine, EngineChoice, EngineError, OutOfMemory, Readback, Step};
 use crate::experiment::{Experiment, OptimizerKind};
-use crate::graph::{GraphError, Program};
+use crate::graph::{GraphError, ImageOp, Op, Program, ValueId};
 use crate::report::{self, Evaluation, Metrics, Report};
-use crate::step::{self, StepPlan};
+use crate::step::{self, Hits, StepPlan};
 use crate::units::Bytes;
 use breathe::breathe;
 use history::History;
@@ -39,6 +41,26 @@ pub enum TrainError {
     Interrupted {
         /// Updates done.
         updates: usize,
+    },
+    /// A text was asked of a model that has none to give.
+    #[error(
+        "model.kind = \"{kind}\" predicts no text; a sample needs model.kind = \"transformer\""
+    )]
+    NoText {
+        /// The model.
+        kind: &'static str,
+    },
+    /// Batch normalisation would meet a micro-batch of one value per channel.
+    #[error(
+        "data.batch = {batch}: {samples} samples leave a micro-batch of one, and \"{layer}\" would have one value per channel, of which there is no variance; set data.last_batch = \"drop\" or \"balance\", or change data.batch or techniques.accumulate"
+    )]
+    OneSample {
+        /// Samples per update.
+        batch: usize,
+        /// Training samples.
+        samples: usize,
+        /// The layer.
+        layer: String,
     },
     /// The loss or its gradient is no number any more.
     #[error(
@@ -67,46 +89,49 @@ pub struct Trainer {
     history: History,
     metrics: Metrics,
     evaluations: Vec<Evaluation>,
-    features: Vec<f32>,
-    labels: Vec<u32>,
+    batch: Batch,
+    sample: Option<String>,
 }
 
 impl Trainer {
     /// Opens an engine, plans the step, and puts the initial weights in place.
     ///
     /// # Errors
-    /// [`TrainError::Graph`], [`TrainError::Engine`], and [`TrainError::Data`] for an unknown source.
+    /// [`TrainError::Graph`], [`TrainError::Engine`], and [`TrainError::OneSample`] where batch normalisation would meet a
+    /// micro-batch it has no variance for.
     pub async fn new(
         experiment: Experiment,
         split: Arc<Split>,
         choice: EngineChoice,
     ) -> Result<Self, TrainError> {
-        let source = source_info(&experiment.data.source)?;
+        let source = split.info.clone();
         let step = step::plan(&experiment, &source)?;
-        let planned = report::plan_report(&experiment, &source, &step);
+        let planned = report::plan_report(&experiment, &step);
         let (engine, notice) = engine::open(choice).await?;
         let windows = Windows::new(
             experiment.seed,
             split.train.len() as u32,
             experiment.data.batch,
             experiment.data.shuffle,
+            experiment.data.last_batch,
         );
         let mut trainer = Self {
             experiment,
+            notice: notices(notice, &split.notices),
             split,
             source,
             step,
             planned,
             engine,
-            notice,
             windows,
             updates_done: 0,
             history: History::default(),
             metrics: Metrics::default(),
             evaluations: Vec::new(),
-            features: Vec::new(),
-            labels: Vec::new(),
+            batch: Batch::default(),
+            sample: None,
         };
+        trainer.check_micro_batches()?;
         trainer.fit_to_data();
         trainer.load().map_err(|error| trainer.advised(error))?;
         Ok(trainer)
@@ -121,7 +146,7 @@ impl Trainer {
     pub fn total_updates(&self) -> usize {
         self.experiment
             .train
-            .total_updates(self.split.train.len(), self.experiment.data.batch)
+            .total_updates(self.windows.updates_per_epoch())
     }
 
     /// Optimizer updates that have been started.
@@ -171,7 +196,9 @@ impl Trainer {
         let (epoch, n_samples) = (window.epoch, window.indices.len());
         let indices = window.indices.to_vec();
         let mut filling = 0.0;
-        let mut numbers = self.step_numbers(update, n_samples, lr);
+        // The mean is over labels, not over samples or micro-batches: a text may end in the middle of a sample.
+        let n_targets = self.split.train.targets(&indices);
+        let mut numbers = self.step_numbers(update, n_targets, lr);
         for (micro, samples) in micro_batches(&indices, self.step.micro_rows).enumerate() {
             let filled = Instant::now();
             self.upload_batch(true, samples)?;
@@ -213,8 +240,13 @@ impl Trainer {
         self.flush().await?;
         let n_test = self.split.test.len();
         let indices: Vec<u32> = (0..n_test as u32).collect();
-        let mut numbers = self.step_numbers(self.updates_done, n_test, 0.0);
-        let values = [self.step.loss, self.step.hits];
+        let n_targets = self.split.test.targets(&indices);
+        let mut numbers = self.step_numbers(self.updates_done, n_targets, 0.0);
+        let Hits { first, top } = self.step.hits;
+        let values: Vec<ValueId> = [Some(self.step.loss), first, top]
+            .into_iter()
+            .flatten()
+            .collect();
         let mut arrived = Vec::new();
         for (batch, samples) in micro_batches(&indices, self.step.micro_rows).enumerate() {
             self.upload_batch(false, samples)?;
@@ -226,15 +258,20 @@ impl Trainer {
             arrived.extend(self.engine.request(batch as u64, &values).await?);
         }
         arrived.extend(self.engine.flush().await?);
-        if let Some([loss, hits]) = arrived.last().map(|r| r.words.as_slice()) {
-            let (hits, loss) = (f64::from(f32::from_bits(*hits)), f32::from_bits(*loss));
+        if let Some(words) = arrived.last().map(|r| r.words.as_slice()) {
+            let number = |index: usize| words.get(index).map(|w| f32::from_bits(*w));
+            let loss = number(0).unwrap_or(f32::NAN);
             if !loss.is_finite() {
                 let update = self.updates_done.saturating_sub(1);
                 return Err(TrainError::Diverged { update, loss });
             }
+            let share = |index| number(index).map(|hits| f64::from(hits) / n_test as f64);
+            let is_text = self.step.text.is_some();
             self.metrics = Metrics {
-                test_accuracy: Some(hits / n_test as f64),
+                test_accuracy: first.and_then(|_| share(1)),
+                test_top5: top.and_then(|_| share(2)),
                 test_loss: Some(f64::from(loss)),
+                test_perplexity: is_text.then(|| f64::from(loss).exp()),
             };
         }
         self.evaluations.push(Evaluation {
@@ -242,6 +279,11 @@ impl Trainer {
             metrics: self.metrics,
         });
         Ok(self.metrics)
+    }
+
+    /// Keeps a sampled text for the report.
+    pub fn keep_sample(&mut self, text: String) {
+        self.sample = Some(text);
     }
 
     /// Everything there is to say so far.
@@ -253,6 +295,7 @@ impl Trainer {
         report.loss = self.history.loss_report();
         report.metrics = self.metrics;
         report.evaluations.clone_from(&self.evaluations);
+        report.sample.clone_from(&self.sample);
         report.time = self.history.time_report();
         report::measure(&mut report.memory, self.engine.as_ref());
         report.memory.host = report::host(Some(&self.split), self.prefetch_bytes());
@@ -290,10 +333,9 @@ impl Trainer {
     fn load(&mut self) -> Result<(), TrainError> {
         let budget = self.experiment.memory.budget.map(|b| b.0);
         self.engine.load(self.step.plan.clone(), budget)?;
-        for parameter in &self.step.plan.graph.parameters {
-            let value = &self.step.plan.graph[parameter.value];
+        for (index, value) in self.step.plan.graph.values.iter().enumerate() {
             if let Some(words) = init::initial_words(self.experiment.seed, value) {
-                self.engine.upload(parameter.value, &words)?;
+                self.engine.upload(ValueId(index), &words)?;
             }
         }
         Ok(())
@@ -349,15 +391,16 @@ impl Trainer {
         } else {
             &self.split.test
         };
-        dataset.fill(
-            samples,
-            self.step.micro_rows,
-            &mut self.features,
-            &mut self.labels,
-        );
-        self.engine
-            .upload(self.step.features, bytemuck::cast_slice(&self.features))?;
-        self.engine.upload(self.step.labels, &self.labels)
+        dataset.fill(samples, self.step.micro_rows, &mut self.batch);
+        let Batch { features, labels } = &self.batch;
+        self.engine.upload(self.step.features, features)?;
+        self.engine.upload(self.step.labels, labels)?;
+        if let Some(text) = self.step.text.filter(|_| training) {
+            let (order, starts) = sort_by_token(features, text.vocabulary);
+            self.engine.upload(text.order, &order)?;
+            self.engine.upload(text.starts, &starts)?;
+        }
+        Ok(())
     }
 
     fn take_results(&mut self, arrived: &[Readback]) -> Result<Vec<UpdateResult>, TrainError> {
@@ -388,7 +431,74 @@ impl Trainer {
     }
 
     fn prefetch_bytes(&self) -> u64 {
-        (self.features.capacity() * size_of::<f32>() + self.labels.capacity() * size_of::<u32>())
-            as u64
+        self.batch.bytes()
+    }
+
+    /// Refuses a training in which batch normalisation would meet a single value per channel at the end of an epoch or of
+    /// a window. Pictures of more than one pixel have more than one value.
+    fn check_micro_batches(&self) -> Result<(), TrainError> {
+        let graph = &self.step.plan.graph;
+        let single = graph.program(Program::Accumulate).find(|(_, node)| {
+            let op = &node.op;
+            matches!(op, Op::Image(ImageOp::BatchMomentsFinish { rows_per_sample, .. }) if *rows_per_sample == 1)
+        });
+        let Some((_, node)) = single else {
+            return Ok(());
+        };
+        let (samples, batch) = (self.split.train.len(), self.experiment.data.batch);
+        let ends_in_one = |n: usize| n > 0 && n % self.step.micro_rows == 1 % self.step.micro_rows;
+        let sizes = self.windows.sizes();
+        if sizes.into_iter().any(ends_in_one) {
+            return Err(TrainError::OneSample {
+                batch,
+                samples,
+                layer: node.name.trim_end_matches(".mean").into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// All that should be known before a training, as one text.
+fn notices(engine: Option<String>, data: &[String]) -> Option<String> {
+    let all: Vec<&str> = engine.iter().chain(data).map(String::as_str).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// The rows of a batch sorted by their token, then by row, and where those of each token begin: a counting sort.
+fn sort_by_token(tokens: &[u32], vocabulary: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; vocabulary + 1];
+    for token in tokens {
+        if let Some(count) = starts.get_mut(*token as usize + 1) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    let mut next = starts.clone();
+    let mut order = vec![0u32; tokens.len()];
+    for (row, token) in tokens.iter().enumerate() {
+        if let Some(place) = next.get_mut(*token as usize) {
+            if let Some(slot) = order.get_mut(*place as usize) {
+                *slot = row as u32;
+            }
+            *place += 1;
+        }
+    }
+    (order, starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sort_by_token;
+
+    #[test]
+    fn rows_are_sorted_by_token_and_keep_their_order() {
+        let (order, starts) = sort_by_token(&[2, 0, 2, 3, 0, 2], 5);
+        assert_eq!(order, [1, 4, 0, 2, 5, 3]);
+        assert_eq!(starts, [0, 2, 2, 5, 6, 6]);
     }
 }

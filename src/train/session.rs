@@ -1,10 +1,10 @@
 //! A training that a face watches and steers: commands go in, a state comes out, and nothing blocks the face.
 
 use super::breathe::breathe;
-use super::{TrainError, Trainer};
+use super::{Generation, Sampling, TrainError, Trainer};
 use crate::data::{self, Split, source_info};
 use crate::engine::{EngineChoice, EngineError};
-use crate::experiment::{self, Experiment};
+use crate::experiment::Experiment;
 use crate::report::{self, Report};
 use crate::step;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +21,8 @@ pub enum Command {
     Reset,
     /// Reset, with another experiment. Where only the budget differs, the training goes on under the new one.
     Replace(Box<Experiment>),
+    /// Sample a text from the model as it is trained now; training waits for it.
+    Sample(Sampling),
     /// Free everything and end the session.
     Close,
 }
@@ -71,6 +73,10 @@ pub struct SessionState {
     pub message: Option<String>,
     /// Something the reader should know, such as the lack of an adapter.
     pub notice: Option<String>,
+    /// The text that was sampled last, or as much of it as there is.
+    pub sample: Option<String>,
+    /// Whether a text is being sampled.
+    pub is_sampling: bool,
 }
 
 impl SessionState {
@@ -82,6 +88,8 @@ impl SessionState {
             report: None,
             message: None,
             notice: None,
+            sample: None,
+            is_sampling: false,
         };
         state.show_plan();
         state
@@ -90,11 +98,11 @@ impl SessionState {
     /// Puts the report of the plan in place, or the reason why there is none.
     fn show_plan(&mut self) {
         self.message = None;
-        let planned = source_info(&self.experiment.data.source)
+        let planned = source_info(&self.experiment.data)
             .map_err(TrainError::from)
             .and_then(|source| {
                 let step = step::plan(&self.experiment, &source)?;
-                Ok(report::plan_report(&self.experiment, &source, &step))
+                Ok(report::plan_report(&self.experiment, &step))
             });
         match planned {
             Ok(report) => self.report = Some(Arc::new(report)),
@@ -130,6 +138,7 @@ impl Session {
             choice,
             split: None,
             trainer: None,
+            generation: None,
             published: Instant::now(),
         };
         spawn(&state, make);
@@ -185,8 +194,10 @@ struct Driver {
     on_change: Box<dyn Fn()>,
     choice: EngineChoice,
     /// The samples, with what they were loaded for.
-    split: Option<(experiment::Data, Arc<Split>)>,
+    split: Option<(Experiment, Arc<Split>)>,
     trainer: Option<Trainer>,
+    /// A text that is being sampled.
+    generation: Option<Generation>,
     published: Instant,
 }
 
@@ -194,7 +205,7 @@ impl Driver {
     async fn run(mut self) {
         loop {
             let running = self.state.lock().status == Status::Running;
-            let command = if running {
+            let command = if running || self.generation.is_some() {
                 self.inbox.try_recv().ok()
             } else {
                 self.inbox.recv().await.ok()
@@ -204,6 +215,7 @@ impl Driver {
                 Some(Command::Close) => break,
                 Some(command) => self.obey(command).await,
                 None if closed => break,
+                None if self.generation.is_some() => self.sample().await,
                 None => self.advance().await,
             }
         }
@@ -215,6 +227,8 @@ impl Driver {
             Command::Start if status != Status::Running => {
                 if matches!(status, Status::Done | Status::Failed) {
                     self.trainer = None;
+                    self.generation = None;
+                    self.set(|state| state.is_sampling = false);
                 }
                 self.start().await;
             }
@@ -225,6 +239,7 @@ impl Driver {
                 };
                 self.settle(flushed.map(|()| Status::Paused));
             }
+            Command::Sample(sampling) => self.begin_sample(&sampling).await,
             Command::Reset => self.reset(None),
             Command::Replace(experiment) => self.replace(*experiment),
             Command::Start | Command::Pause | Command::Close => {}
@@ -248,6 +263,7 @@ impl Driver {
 
     fn reset(&mut self, experiment: Option<Experiment>) {
         self.trainer = None;
+        self.generation = None;
         let experiment = experiment.unwrap_or_else(|| self.state.lock().experiment.clone());
         let notice = self.state.lock().notice.take();
         *self.state.lock() = SessionState {
@@ -278,12 +294,12 @@ impl Driver {
         let split = match self
             .split
             .take()
-            .filter(|(data, _)| same_samples(data, &experiment.data))
+            .filter(|(earlier, _)| same_samples(earlier, &experiment))
         {
             Some((_, split)) => split,
-            None => Arc::new(data::load(&experiment.data).await?),
+            None => Arc::new(data::load(&experiment.data, experiment.model.context()).await?),
         };
-        self.split = Some((experiment.data.clone(), split.clone()));
+        self.split = Some((experiment.clone(), split.clone()));
         let trainer = Trainer::new(experiment, split, self.choice).await?;
         let notice = trainer.notice().map(str::to_owned);
         self.set(|state| {
@@ -292,6 +308,48 @@ impl Driver {
         });
         self.trainer = Some(trainer);
         Ok(())
+    }
+
+    async fn begin_sample(&mut self, sampling: &Sampling) {
+        let Some(trainer) = self.trainer.as_mut() else {
+            return;
+        };
+        match trainer.begin_text(sampling).await {
+            Ok(generation) => {
+                let sample = Some(trainer.text_of(&generation));
+                self.generation = Some(generation);
+                self.set(|state| (state.sample, state.is_sampling) = (sample, true));
+            }
+            Err(error) => self.settle(Err(error)),
+        }
+    }
+
+    /// One token of a text.
+    async fn sample(&mut self) {
+        let (Some(trainer), Some(mut generation)) = (self.trainer.as_mut(), self.generation.take())
+        else {
+            self.set(|state| state.is_sampling = false);
+            return;
+        };
+        match trainer.next_token(&mut generation).await {
+            Ok(goes_on) => {
+                let text = trainer.text_of(&generation);
+                if goes_on {
+                    self.generation = Some(generation);
+                } else {
+                    trainer.keep_sample(text.clone());
+                }
+                self.set(|state| (state.sample, state.is_sampling) = (Some(text), goes_on));
+                if !goes_on {
+                    self.publish();
+                }
+                breathe().await;
+            }
+            Err(error) => {
+                self.set(|state| state.is_sampling = false);
+                self.settle(Err(error));
+            }
+        }
     }
 
     /// One update, and at the end the evaluation.
@@ -364,7 +422,12 @@ fn is_out_of_memory(error: &TrainError) -> bool {
     matches!(error, TrainError::Engine(EngineError::OutOfMemory(_)))
 }
 
-/// Whether two settings read the same samples; the batch size does not matter for that.
-fn same_samples(a: &experiment::Data, b: &experiment::Data) -> bool {
-    (&a.source, &a.path) == (&b.source, &b.path)
+/// Whether two experiments read the same samples; batch size and order do not matter for that.
+fn same_samples(a: &Experiment, b: &Experiment) -> bool {
+    let samples = |e: &Experiment| {
+        let mut data = e.data.clone();
+        (data.batch, data.shuffle) = (1, true);
+        (data, e.model.context())
+    };
+    samples(a) == samples(b)
 }

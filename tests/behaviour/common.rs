@@ -1,5 +1,5 @@
 //! What the integration tests share: experiments, tiny data, and engines that must be there.
-use headroom::data::{Dataset, Split};
+use headroom::data::{Dataset, Samples, SourceInfo, Split, Values};
 use headroom::engine::{Engine, EngineChoice, open};
 use headroom::experiment::Experiment;
 use headroom::train::{Trainer, UpdateResult};
@@ -25,25 +25,63 @@ pub(crate) const ADAMW: &str = "optimizer = { kind = \"adamw\", lr = 1e-3 }\n";
 /// `n` training and 10 test samples of the shape of Fashion-MNIST, a pure function of their index.
 pub(crate) fn tiny_data(n: usize) -> Arc<Split> {
     let part = |n: usize, salt: usize| Dataset {
-        name: "fashion-mnist".into(),
-        sample_shape: vec![28, 28],
-        classes: 10,
-        class_names: (0..10).map(|c| c.to_string()).collect(),
-        images: (0..n * 784)
-            .map(|i| ((i * 31 + salt + (i / 784 % 10) * 97 + i * i % 7) % 256) as u8)
-            .collect(),
-        labels: (0..n).map(|i| (i % 10) as u8).collect(),
+        features: 784,
+        values: Values::Bytes(
+            (0..n * 784)
+                .map(|i| ((i * 31 + salt + (i / 784 % 10) * 97 + i * i % 7) % 256) as u8)
+                .collect(),
+        ),
+        labels: (0..n).map(|i| (i % 10) as u32).collect(),
     };
+    let class_names = (0..10).map(|c| c.to_string()).collect();
+    let info = SourceInfo {
+        name: "fashion-mnist".into(),
+        samples: Samples::Classes {
+            shape: vec![28, 28, 1],
+            class_names,
+        },
+    };
+    split(info, part(n, 1), part(10, 5))
+}
+
+/// A text of `n` tokens below 256 with `context` of them to a sample, and a tenth as many held out.
+pub(crate) fn tiny_text(n: usize, context: usize) -> Arc<Split> {
+    let part = |n: usize, salt: usize| Dataset {
+        features: context,
+        values: Values::Tokens(
+            (0..n)
+                .map(|i| ((i * i + salt * i) % 97 + 32) as u16)
+                .collect(),
+        ),
+        labels: Vec::new(),
+    };
+    let info = SourceInfo {
+        name: "austen".into(),
+        samples: Samples::Text { vocabulary: 256 },
+    };
+    split(info, part(n, 3), part(n / 10, 5))
+}
+
+fn split(info: SourceInfo, train: Dataset, test: Dataset) -> Arc<Split> {
     Arc::new(Split {
-        train: part(n, 1),
-        test: part(10, 5),
+        info,
+        train,
+        test,
+        codec: None,
+        notices: Vec::new(),
     })
 }
 
 /// The shipped subset.
 pub(crate) fn shipped_data() -> Arc<Split> {
     let experiment = mlp("[8]", 8, 1, ADAMW);
-    Arc::new(pollster::block_on(headroom::data::load(&experiment.data)).unwrap())
+    Arc::new(
+        pollster::block_on(headroom::data::load(
+            &experiment.data,
+            experiment.model.context(),
+        ))
+        .unwrap(),
+    )
 }
 
 /// An engine; for the GPU an adapter must be there. Says on stderr which one runs a test.

@@ -15,7 +15,7 @@ fn a_lost_device_ends_the_training_with_reason_and_advice() {
     use headroom::engine::Engine as _;
     let step = headroom::step::plan(
         &mlp("[8]", 4, 1, ADAMW),
-        &headroom::data::source_info("fashion-mnist").unwrap(),
+        &headroom::data::source_info(&experiment.data).unwrap(),
     )
     .unwrap();
     gpu.load(step.plan, None).unwrap();

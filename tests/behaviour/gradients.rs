@@ -1,21 +1,22 @@
 //! The gradient of every operation against finite differences of the loss, on both engines.
 
 use crate::common::engine;
+use crate::layer_scenes::LAYER_SCENES;
 use crate::planning::assert_no_slot_is_shared;
 use headroom::dtype::DType;
 use headroom::engine::{Engine, EngineChoice, Step};
 use headroom::graph::{
-    Axis, Class, Graph, GraphError, Init, Op, Phase, Program, ValueId, backward,
+    Axis, Class, Graph, GraphError, ImageOp, Init, Op, Phase, Program, TextOp, ValueId, backward,
 };
 use headroom::plan::Plan;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const ROWS: usize = 6;
-const WIDTH: usize = 8;
+pub(crate) const ROWS: usize = 6;
+pub(crate) const WIDTH: usize = 8;
 const CLASSES: usize = 5;
 
-type Build = fn(&mut Graph, ValueId) -> Result<ValueId, GraphError>;
+pub(crate) type Build = fn(&mut Graph, ValueId) -> Result<ValueId, GraphError>;
 
 /// Each scene turns hidden values [ROWS, WIDTH], which depend on parameters, into values that the head reads.
 const SCENES: &[(&str, &[&str], Build)] = &[
@@ -78,6 +79,11 @@ const SCENES: &[(&str, &[&str], Build)] = &[
         g.matmul("twice", y, w, false, true)
     }),
 ];
+
+/// The scenes of the layers that look at pictures and of those that read text.
+fn scenes() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str], Build)> {
+    SCENES.iter().chain(LAYER_SCENES)
+}
 
 struct Scene {
     engine: Box<dyn Engine>,
@@ -159,7 +165,7 @@ fn gradients_equal_finite_differences_for_every_operation() {
     let mut wrong = Vec::new();
     let mut checked = 0;
     for choice in [EngineChoice::Cpu, EngineChoice::Gpu] {
-        for (name, _, build) in SCENES {
+        for (name, _, build) in scenes() {
             let mut scene = Scene::new(*build, choice, name);
             let parameters = scene.plan.graph.parameters.clone();
             let mut weights = Vec::new();
@@ -270,22 +276,78 @@ fn is_differentiable(op: &Op) -> bool {
         | Op::Reshape
         | Op::Reduce { .. }
         | Op::CrossEntropy => true,
+        Op::Image(op) => is_differentiable_image(op),
+        Op::Text(op) => is_differentiable_text(op),
         // A cast has a test of its own; a broadcast is made by `backward` alone.
         Op::Cast { .. } | Op::Broadcast { .. } => false,
         Op::ReluGrad
         | Op::GeluGrad { .. }
         | Op::CrossEntropyGrad
-        | Op::Correct
+        | Op::Correct { .. }
         | Op::NormPartials { .. }
         | Op::NormFinish
         | Op::Update(_) => false,
     }
 }
 
+fn is_differentiable_image(op: &ImageOp) -> bool {
+    match op {
+        ImageOp::Conv { .. }
+        | ImageOp::Depthwise { .. }
+        | ImageOp::Pool { .. }
+        | ImageOp::GlobalPool
+        | ImageOp::BatchNorm { .. }
+        | ImageOp::ChannelScale
+        | ImageOp::Relu6
+        | ImageOp::Silu
+        | ImageOp::Sigmoid => true,
+        // The gradient of batch normalisation goes through its statistics by itself.
+        ImageOp::BatchMoments | ImageOp::BatchMomentsFinish { .. } => false,
+        ImageOp::ConvInputGrad { .. }
+        | ImageOp::ConvWeightGrad { .. }
+        | ImageOp::DepthwiseInputGrad { .. }
+        | ImageOp::DepthwiseWeightGrad { .. }
+        | ImageOp::PoolGrad { .. }
+        | ImageOp::GlobalPoolGrad
+        | ImageOp::BatchNormGradPartials { .. }
+        | ImageOp::BatchNormGrad { .. }
+        | ImageOp::ChannelScaleGrad
+        | ImageOp::Relu6Grad
+        | ImageOp::SiluGrad
+        | ImageOp::SigmoidGrad => false,
+    }
+}
+
+fn is_differentiable_text(op: &TextOp) -> bool {
+    match op {
+        TextOp::Norm { .. }
+        | TextOp::Rotary { .. }
+        | TextOp::AttentionMix(_)
+        | TextOp::AttentionFused(_)
+        | TextOp::Swiglu => true,
+        // These read tokens or labels; whole models differentiate them in `model_gradients`.
+        TextOp::Embedding | TextOp::LinearCrossEntropy { .. } => false,
+        // The gradient of the mixing goes through softmax and scores by itself.
+        TextOp::AttentionScores(_) | TextOp::CausalSoftmax { .. } => false,
+        TextOp::EmbeddingGrad { .. }
+        | TextOp::NormGrad { .. }
+        | TextOp::NormGradPartials { .. }
+        | TextOp::CausalSoftmaxGrad { .. }
+        | TextOp::AttentionMixGrad(_)
+        | TextOp::AttentionQkvGrad(_)
+        | TextOp::AttentionDelta(_)
+        | TextOp::AttentionFusedQueryGrad(_)
+        | TextOp::AttentionFusedKeyValueGrad(_)
+        | TextOp::SwigluGrad
+        | TextOp::PickRow
+        | TextOp::LinearCrossEntropyGrad { .. } => false,
+    }
+}
+
 #[test]
 fn every_scene_differentiates_what_it_names_and_every_rule_has_a_scene() {
     let mut covered = BTreeSet::new();
-    for (name, ops, build) in SCENES {
+    for (name, ops, build) in scenes() {
         let scene = Scene::new(*build, EngineChoice::Cpu, name);
         let nodes = scene.plan.graph.nodes.iter();
         let forward =
@@ -297,7 +359,7 @@ fn every_scene_differentiates_what_it_names_and_every_rule_has_a_scene() {
         );
         covered.extend(found.into_iter().map(str::to_owned));
     }
-    assert_eq!(covered.len(), 10, "{covered:?}");
+    assert_eq!(covered.len(), 10 + 10 + 5, "{covered:?}");
 }
 
 #[test]
@@ -317,7 +379,7 @@ fn shapes_that_do_not_fit_are_refused_with_both_shapes() {
         graph.add("sum", a, b).err(),
         graph.reshape("flat", a, &[5]).err(),
         graph.cross_entropy("loss", a, labels, loss).err(),
-        graph.correct("hits", a, labels, loss).err(),
+        graph.correct("hits", a, labels, 1, loss).err(),
     ];
     let expected = [
         ("matmul", "product", "[4, 3]", "[5, 2]"),

@@ -3,5 +3,8 @@
 mod common;
 mod device;
 mod gradients;
+mod layer_scenes;
+mod model_gradients;
+mod models;
 mod planning;
 mod training;

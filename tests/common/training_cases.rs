@@ -3,6 +3,7 @@
 use super::compare::{Data, EXACT, roundings};
 use super::kernel_cases::{SIZES, STEP, case, with_output};
 use super::kernel_harness::{Case, Grid, Operand};
+use super::text_cases::row_grid;
 use headroom::engine::kernel::{IGNORE, Params, Step};
 
 /// Every case of these kernels.
@@ -11,7 +12,15 @@ pub(crate) fn all() -> Vec<Case> {
     for n in SIZES {
         cases.extend(optimizers(n));
     }
-    for (rows, classes) in [(1, 1), (1, 10), (63, 10), (64, 3), (65, 17), (130, 1000)] {
+    for (rows, classes) in [
+        (1, 1),
+        (1, 10),
+        (63, 10),
+        (64, 3),
+        (65, 17),
+        (3, 65),
+        (130, 1000),
+    ] {
         cases.extend(losses(rows, classes));
     }
     cases
@@ -42,14 +51,14 @@ fn losses(rows: usize, classes: usize) -> Vec<Case> {
         Operand::Output(rows, tolerance),
         Operand::Output(rows, tolerance),
     ];
-    let operands = [x.clone(), y.clone()].into_iter().chain(outputs).collect();
-    let mut cases = vec![case(
-        "cross_entropy",
-        label.clone(),
-        size.clone(),
-        operands,
-        rows,
-    )];
+    let operands: Vec<Operand> = [x.clone(), y.clone()].into_iter().chain(outputs).collect();
+    let mut cases = Vec::new();
+    for kernel in ["cross_entropy.row", "cross_entropy.group"] {
+        cases.push(Case {
+            grid: row_grid(kernel, rows),
+            ..case(kernel, label.clone(), size.clone(), operands.clone(), rows)
+        });
+    }
     for kernel in ["cross_entropy_grad", "cross_entropy_grad.in_place"] {
         let inputs = vec![x.clone(), y.clone(), Operand::input(&lse)];
         // The same exp, of a number up to 1, times the weight of a sample.
@@ -82,7 +91,10 @@ fn losses(rows: usize, classes: usize) -> Vec<Case> {
         Operand::Input(labels),
         Operand::Output(rows, EXACT),
     ];
-    cases.push(case("correct", label, size, operands, rows));
+    for k in [1, 2, 5] {
+        let (label, size) = (format!("{label} k {k}"), size.clone().with("k", k));
+        cases.push(case("correct", label, size, operands.clone(), rows));
+    }
     cases
 }
 

@@ -3,18 +3,28 @@
 use super::compare::EXACT;
 use super::kernel_cases::STEP;
 use super::kernel_harness::{Case, Gpu, Grid, Operand};
+use super::text_cases::{self, Rows};
 use headroom::engine::kernel::{Kernel, Params, kernel};
 
-/// A kernel with the layout of relu and another text.
-fn wrong_relu(name: &'static str, from: &str, to: &str) -> Kernel {
-    let relu = kernel("relu").unwrap();
-    assert!(relu.wgsl.contains(from), "relu no longer contains {from:?}");
-    let wgsl: &'static str = relu.wgsl.replace(from, to).leak();
+/// A kernel with the layout of `right` and another text.
+fn wrong(right: &str, name: &'static str, from: &str, to: &str) -> Kernel {
+    let right = kernel(right).unwrap();
+    let wgsl = right.wgsl;
+    assert!(
+        wgsl.contains(from),
+        "{} no longer contains {from:?}",
+        right.name
+    );
+    let wgsl: &'static str = wgsl.replace(from, to).leak();
     Kernel {
         name,
         wgsl,
-        ..Kernel { ..*relu }
+        ..Kernel { ..*right }
     }
+}
+
+fn wrong_relu(name: &'static str, from: &str, to: &str) -> Kernel {
+    wrong("relu", name, from, to)
 }
 
 #[test]
@@ -90,5 +100,49 @@ fn deliberately_wrong_kernels_come_out_red() {
             "{} must be told by {sign:?}, was: {failure}",
             wrong.name
         );
+    }
+}
+
+/// The usual ways to get a normalization of rows wrong, each told by the cases that are made for it.
+#[test]
+fn wrong_row_norms_come_out_red() {
+    let gpu = Gpu::open("wrong_row_norms_come_out_red");
+    let tree = "shares[lane] += shares[lane + half];";
+    for (right, name, from, to, content) in [
+        (
+            "layer_norm.row",
+            "counts_from_0",
+            "let origin = x[start];",
+            "let origin = 0.0;",
+            Rows::FarFromZero,
+        ),
+        (
+            "layer_norm.group",
+            "tree_without_a_level",
+            tree,
+            "if (half < 32u) { shares[lane] += shares[lane + half]; }",
+            Rows::Exact,
+        ),
+        (
+            "layer_norm.row",
+            "unbiased_variance",
+            "/ f32(params.cols)",
+            "/ f32(params.cols - 1u)",
+            Rows::Spread,
+        ),
+        (
+            "layer_norm.rms+row",
+            "no_eps",
+            "+ params.eps",
+            "",
+            Rows::Exact,
+        ),
+    ] {
+        let case = text_cases::norm(right, (66, 100), content);
+        let _ = case.check(&gpu).expect("the kernel as it is passes");
+        let failure = case
+            .check_against(&gpu, &wrong(right, name, from, to))
+            .expect_err(name);
+        assert!(failure.contains("differ"), "{name}: {failure}");
     }
 }

@@ -1,4 +1,4 @@
-//! Twin of `shaders/correct.wgsl`: whether the largest logit of each row stands at its label.
+//! Twin of `shaders/correct.wgsl`: whether each row's label is among its k largest logits.
 
 use super::words::{bind, load, load_u32, store};
 use crate::engine::kernel::{KernelError, Params, Step, Words};
@@ -11,19 +11,18 @@ pub(super) fn run(
 ) -> Result<(), KernelError> {
     let [logits, labels, hits] = bind(bindings)?;
     let (rows, classes) = (params.get("rows")?, params.get("classes")?);
+    let k = params.get("k")?;
     for r in 0..rows {
-        let first = r * classes;
-        let mut best = 0;
-        let mut has_nan = false;
-        for c in 0..classes {
-            let logit = load(logits, first + c);
-            has_nan |= logit.is_nan();
-            // Strictly greater: the first of equal logits counts.
-            if logit > load(logits, first + best) {
-                best = c;
-            }
-        }
-        let hit = best == load_u32(labels, r) as usize && !has_nan;
+        let row: Vec<f32> = (0..classes)
+            .map(|c| load(logits, r * classes + c))
+            .collect();
+        let label = load_u32(labels, r) as usize;
+        let hit = row.get(label).is_some_and(|own| {
+            let comes_before =
+                |(c, logit): (usize, &f32)| logit > own || (logit == own && c < label);
+            let before = row.iter().enumerate().filter(|pair| comes_before(*pair));
+            before.count() < k && !row.iter().any(|logit| logit.is_nan())
+        });
         store(hits, r, if hit { 1.0 } else { 0.0 });
     }
     Ok(())

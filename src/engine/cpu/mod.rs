@@ -83,8 +83,10 @@ impl CpuEngine {
             // The processor tier's kernels have the twins with the plainest loops.
             for launch in launches(&plan.graph, planned, Tier::Processor)? {
                 let mut bindings = Vec::with_capacity(launch.bindings.len());
-                for value in &launch.bindings {
-                    bindings.push(memory.buffer(&plan, *value)?.as_slice());
+                for bound in &launch.bindings {
+                    let words = memory.buffer(&plan, bound.value)?;
+                    let offset = (bound.offset_bytes / 4) as usize;
+                    bindings.push(words.get(offset..).unwrap_or_default());
                 }
                 twins::run_twin(launch.kernel.name, &launch.params, step, &bindings)?;
                 kernels.insert(launch.kernel.name);

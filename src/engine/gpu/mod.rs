@@ -423,13 +423,10 @@ fn bind(
         }),
     };
     let mut tensors = Vec::with_capacity(launch.bindings.len());
-    for (index, value) in launch.bindings.iter().enumerate() {
-        tensors.push(slice(
-            index,
-            memory.buffer(plan, *value)?,
-            0,
-            round_to_buffer(plan.graph[*value].bytes()),
-        ));
+    for (index, bound) in launch.bindings.iter().enumerate() {
+        let bytes = round_to_buffer(plan.graph[bound.value].bytes());
+        let (offset, buffer) = (bound.offset_bytes, memory.buffer(plan, bound.value)?);
+        tensors.push(slice(index, buffer, offset, bytes.saturating_sub(offset)));
     }
     let mut numbers = Vec::new();
     if !launch.kernel.params.is_empty() {

@@ -1,7 +1,10 @@
 //! Reverse-mode differentiation: adds to a graph the nodes that compute the gradient of every parameter.
 
+mod image;
+mod text;
+
 use super::{
-    Accumulate, Axis, Class, Graph, GraphError, Node, Op, Phase, Program, ValueId, matrix,
+    Accumulate, Axis, Class, Graph, GraphError, Node, Op, Phase, Program, TextOp, ValueId, matrix,
 };
 use crate::dtype::DType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +73,9 @@ impl<'g> Pass<'g> {
             )?;
             return self.give(logits, d);
         }
+        if let Op::Text(TextOp::LinearCrossEntropy { transposed }) = node.op {
+            return self.linear_cross_entropy(node, transposed);
+        }
         let Some(dy) = self.gradients.get(&node.writes[0]).copied() else {
             // The loss itself, or an output that the loss does not depend on.
             return Ok(());
@@ -126,6 +132,8 @@ impl<'g> Pass<'g> {
                 let dx = self.graph.push_node(&dx_name, op, &[dy], &shape, *from)?;
                 self.give(x, dx)
             }
+            Op::Image(op) => self.image(node, *op, dy),
+            Op::Text(op) => self.text(node, *op, dy),
             _ => Err(GraphError::NoGradient {
                 op: node.op.name(),
                 node: node.name.clone(),

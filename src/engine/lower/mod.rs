@@ -1,5 +1,8 @@
 //! Lowering: from a node of the plan to the kernel launches that compute it, for one tier of adapter.
 
+mod image;
+mod text;
+
 use super::kernel::{Kernel, KernelError, Params, fold_groups, kernel};
 use crate::graph::{Accumulate, Axis, Graph, NORM_PARTIALS, Node, Op, Rule, ValueId, matrix};
 use crate::plan::{Cut, PlannedNode};
@@ -18,14 +21,32 @@ pub enum Tier {
 pub struct Launch {
     /// What runs.
     pub kernel: &'static Kernel,
-    /// The values bound to group 0, in order.
-    pub bindings: Vec<ValueId>,
+    /// What is bound to group 0, in order.
+    pub bindings: Vec<Binding>,
     /// The numbers of group 1, binding 0.
     pub params: Params,
     /// Workgroups in each dimension.
     pub groups: [u32; 3],
     /// Multiply-adds it does, for cutting a program into submissions.
     pub multiply_adds: u64,
+}
+
+/// A value bound to a kernel, from one of its bytes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The value.
+    pub value: ValueId,
+    /// First byte; a multiple of 256.
+    pub offset_bytes: u64,
+}
+
+impl From<ValueId> for Binding {
+    fn from(value: ValueId) -> Self {
+        Self {
+            value,
+            offset_bytes: 0,
+        }
+    }
 }
 
 /// The launches of a planned node, one per cut.
@@ -40,16 +61,18 @@ pub fn launches(
     let node = &graph[planned.node];
     let mut all = Vec::with_capacity(planned.cuts.len());
     for cut in &planned.cuts {
-        let (name, params, grid) = lower(graph, node, *cut, tier, planned.in_place.is_some());
+        let in_place = planned.in_place.is_some();
+        let Lowered {
+            name,
+            params,
+            grid,
+            bindings,
+        } = lower(graph, node, *cut, tier, in_place);
         let kernel = kernel(&name)?;
-        let skipped = usize::from(planned.in_place.is_some());
-        let bindings: Vec<ValueId> = node
-            .reads
-            .iter()
-            .skip(skipped)
-            .chain(&node.writes)
-            .copied()
-            .collect();
+        let bindings = bindings.unwrap_or_else(|| {
+            let reads = node.reads.iter().skip(usize::from(in_place));
+            reads.chain(&node.writes).map(|v| (*v).into()).collect()
+        });
         if bindings.len() != kernel.bindings.len() {
             return Err(KernelError::Bindings {
                 kernel: name,
@@ -60,6 +83,7 @@ pub fn launches(
         let groups = match grid {
             Grid::Invocations(n) => fold_groups(n.div_ceil(kernel.workgroup[0] as usize)),
             Grid::Groups(x, y) => [x as u32, y as u32, 1],
+            Grid::Each(n) => fold_groups(n),
         };
         let multiply_adds = graph.multiply_adds(node) / planned.cuts.len().max(1) as u64;
         all.push(Launch {
@@ -74,35 +98,72 @@ pub fn launches(
 }
 
 /// How many workgroups a launch has.
+#[derive(Clone, Copy)]
 enum Grid {
     /// As many as hold this many invocations in one dimension, folded where that is too many.
     Invocations(usize),
     /// This many in x and y.
     Groups(usize, usize),
+    /// This many in one dimension, folded where that is too many.
+    Each(usize),
 }
 
-fn lower(
-    graph: &Graph,
-    node: &Node,
-    cut: Cut,
-    tier: Tier,
-    in_place: bool,
-) -> (String, Params, Grid) {
+/// A launch in the making.
+struct Lowered {
+    name: String,
+    params: Params,
+    grid: Grid,
+    /// What is bound, where that is not what the node reads and then what it writes.
+    bindings: Option<Vec<Binding>>,
+}
+
+impl From<(String, Params, Grid)> for Lowered {
+    fn from((name, params, grid): (String, Params, Grid)) -> Self {
+        Self {
+            name,
+            params,
+            grid,
+            bindings: None,
+        }
+    }
+}
+
+fn lower(graph: &Graph, node: &Node, cut: Cut, tier: Tier, in_place: bool) -> Lowered {
     match &node.op {
         Op::Matmul {
             trans_a,
             trans_b,
             accumulate,
-        } => matmul(graph, node, cut, tier, (*trans_a, *trans_b, *accumulate)),
+        } => {
+            let (m, k) = matrix(&graph[node.reads[0]].shape, *trans_a);
+            let (_, n) = matrix(&graph[node.reads[1]].shape, *trans_b);
+            let product = Product {
+                sizes: [m, n, k],
+                trans_a: *trans_a,
+                trans_b: *trans_b,
+                accumulate: *accumulate,
+            };
+            matmul(product, (cut.row0, cut.rows), tier).into()
+        }
         Op::Reduce { .. }
         | Op::Broadcast { .. }
         | Op::CrossEntropy
         | Op::CrossEntropyGrad
-        | Op::Correct
+        | Op::Correct { .. }
         | Op::NormPartials { .. }
         | Op::NormFinish
-        | Op::Bias => by_row(graph, node, in_place),
-        _ => by_element(graph, node, in_place),
+        | Op::Bias => by_row(graph, node, tier, in_place).into(),
+        Op::Image(op) => image::lower(graph, node, op, cut, in_place).into(),
+        Op::Text(op) => text::lower(graph, node, op, cut, tier, in_place),
+        _ => by_element(graph, node, in_place).into(),
+    }
+}
+
+/// How rows are summed up: by one invocation each where a barrier is slow, by a workgroup each where cores are many.
+fn row_tier(tier: Tier, rows: usize) -> (&'static str, Grid) {
+    match tier {
+        Tier::Processor => ("row", Grid::Invocations(rows)),
+        Tier::Graphics => ("group", Grid::Each(rows)),
     }
 }
 
@@ -140,7 +201,7 @@ fn by_element(graph: &Graph, node: &Node, in_place: bool) -> (String, Params, Gr
 }
 
 /// Operations that see their input as a matrix, or are sums over all of it.
-fn by_row(graph: &Graph, node: &Node, in_place: bool) -> (String, Params, Grid) {
+fn by_row(graph: &Graph, node: &Node, tier: Tier, in_place: bool) -> (String, Params, Grid) {
     let input = node.reads.first().map_or(&[][..], |v| &graph[*v].shape);
     let (rows, cols) = matrix(input, false);
     let by_vector = Grid::Invocations(output_elements(graph, node).div_ceil(4));
@@ -175,7 +236,15 @@ fn by_row(graph: &Graph, node: &Node, in_place: bool) -> (String, Params, Grid) 
                 by_vector,
             )
         }
-        Op::CrossEntropy | Op::Correct => (node.op.name().into(), classes, Grid::Invocations(rows)),
+        Op::CrossEntropy => {
+            let (how, grid) = row_tier(tier, rows);
+            (name("cross_entropy", &[how], false), classes, grid)
+        }
+        Op::Correct { k } => (
+            "correct".into(),
+            classes.with("k", *k),
+            Grid::Invocations(rows),
+        ),
         Op::CrossEntropyGrad => (
             name("cross_entropy_grad", &[], in_place),
             classes,
@@ -235,24 +304,30 @@ fn update(rule: Rule, n: Params) -> (String, Params) {
     }
 }
 
+/// A matrix product: its sizes m, n, k and how its sides are stored.
+struct Product {
+    sizes: [usize; 3],
+    trans_a: bool,
+    trans_b: bool,
+    accumulate: Accumulate,
+}
+
 /// Chooses the rung of the matrix product: by kind of adapter, then by whether the sizes suit it.
-fn matmul(
-    graph: &Graph,
-    node: &Node,
-    cut: Cut,
-    tier: Tier,
-    (trans_a, trans_b, accumulate): (bool, bool, Accumulate),
-) -> (String, Params, Grid) {
-    let (m, k) = matrix(&graph[node.reads[0]].shape, trans_a);
-    let (_, n) = matrix(&graph[node.reads[1]].shape, trans_b);
+fn matmul(product: Product, (row0, rows): (usize, usize), tier: Tier) -> (String, Params, Grid) {
+    let Product {
+        sizes: [m, n, k],
+        trans_a,
+        trans_b,
+        accumulate,
+    } = product;
     let sizes = Params::new()
         .with("m", m)
         .with("n", n)
         .with("k", k)
-        .with("row0", cut.row0)
-        .with("rows", cut.rows);
+        .with("row0", row0)
+        .with("rows", rows);
     let sizes = sizes.with("accumulate", accumulate_mode(accumulate));
-    let tiles = Grid::Groups(n.div_ceil(64), cut.rows.div_ceil(64));
+    let tiles = Grid::Groups(n.div_ceil(64), rows.div_ceil(64));
     // The register rung reads rows as vectors of 4; see the head of its file for which lengths that concerns.
     let lengths_suit = match (trans_a, trans_b) {
         (false, _) => n % 4 == 0 && k % 4 == 0,
@@ -279,8 +354,18 @@ fn matmul(
         Tier::Processor => (
             "matmul_naive".into(),
             params,
-            Grid::Groups(n.div_ceil(8), cut.rows.div_ceil(8)),
+            Grid::Groups(n.div_ceil(8), rows.div_ceil(8)),
         ),
+    }
+}
+
+/// The variant of a kernel that handles four columns at a time, where they are a multiple of 4, and how many an
+/// invocation then handles.
+fn by_four(cols: usize) -> (&'static [&'static str], usize) {
+    if cols.is_multiple_of(4) {
+        (&["vec4"], 4)
+    } else {
+        (&[], 1)
     }
 }
 

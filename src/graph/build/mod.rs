@@ -1,8 +1,14 @@
 //! Builder methods of the graph: each checks shapes, adds a node and gives back its output.
 
+mod image;
+mod text;
+
+pub(super) use image::{blocks, splits};
+pub use text::chunk_rows;
+
 use super::{
-    Accumulate, Axis, Class, Graph, GraphError, Init, Node, Op, Parameter, Phase, Program, Value,
-    ValueId, matrix,
+    Accumulate, Axis, Class, Graph, GraphError, Init, Node, Op, Parameter, Phase, Program, TextOp,
+    Value, ValueId, matrix,
 };
 use crate::dtype::DType;
 
@@ -49,6 +55,16 @@ impl Graph {
                 init: None,
             })
         })
+    }
+
+    /// F32 numbers that are there from the start and not trained by a gradient: running statistics, tables. A second
+    /// call with the same name gives the same value.
+    pub fn constant(&mut self, name: &str, shape: &[usize], class: Class, init: Init) -> ValueId {
+        let value = self.persistent(name, shape, DType::F32, class);
+        if let Some(value) = self.values.get_mut(value.0) {
+            value.init = Some(init);
+        }
+        value
     }
 
     /// A trainable F32 value. A second call with the same name gives the same value: that is how weights are tied, and
@@ -125,7 +141,7 @@ impl Graph {
     /// [`GraphError::Shapes`] if `b` is not one row of `x`.
     pub fn bias(&mut self, name: &str, x: ValueId, b: ValueId) -> Result<ValueId, GraphError> {
         let (_, cols) = matrix(&self[x].shape, false);
-        if self[b].shape != [cols] {
+        if self[b].elements() != cols {
             let rule = "a bias has one number per column";
             return Err(self.shapes("bias", name, &self[x].shape, &self[b].shape, rule));
         }
@@ -255,7 +271,7 @@ impl Graph {
         loss: ValueId,
     ) -> Result<(), GraphError> {
         let (rows, _) = matrix(&self[logits].shape, false);
-        if self[labels].shape != [rows] {
+        if self[labels].elements() != rows {
             let rule = "there is one label per row of logits";
             return Err(self.shapes(
                 "cross_entropy",
@@ -272,10 +288,7 @@ impl Graph {
             &[rows],
             DType::F32,
         )?;
-        let lse = self.transient(&format!("{name}.log_sum_exp"), &[rows], DType::F32)?;
-        if let Some(node) = self.nodes.last_mut() {
-            node.writes.push(lse);
-        }
+        self.also_writes(&format!("{name}.log_sum_exp"), &[rows])?;
         let accumulate = Accumulate::OverWindow;
         let op = Op::Reduce {
             axis: Axis::All,
@@ -287,8 +300,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Number of rows of `logits` whose largest entry is that of the label, in the persistent value `hits` [1]; added up
-    /// over the batches of a window.
+    /// Number of rows of `logits` whose label is among the `k` largest entries, in the persistent value `hits` [1];
+    /// added up over the batches of a window.
     ///
     /// # Errors
     /// [`GraphError::Shapes`] if there is not one label per row.
@@ -297,20 +310,17 @@ impl Graph {
         name: &str,
         logits: ValueId,
         labels: ValueId,
+        k: usize,
         hits: ValueId,
     ) -> Result<(), GraphError> {
         let (rows, _) = matrix(&self[logits].shape, false);
-        if self[labels].shape != [rows] {
+        if self[labels].elements() != rows {
             let rule = "there is one label per row of logits";
-            return Err(self.shapes(
-                "correct",
-                name,
-                &self[logits].shape,
-                &self[labels].shape,
-                rule,
-            ));
+            let (logits, labels) = (&self[logits].shape, &self[labels].shape);
+            return Err(self.shapes("correct", name, logits, labels, rule));
         }
-        let row_hits = self.push_node(name, Op::Correct, &[logits, labels], &[rows], DType::F32)?;
+        let op = Op::Correct { k };
+        let row_hits = self.push_node(name, op, &[logits, labels], &[rows], DType::F32)?;
         let accumulate = Accumulate::OverWindow;
         let op = Op::Reduce {
             axis: Axis::All,
@@ -333,8 +343,8 @@ impl Graph {
         dtype: DType,
     ) -> Result<ValueId, GraphError> {
         let mut name = name.to_owned();
-        if self.program == Program::Evaluate {
-            name.insert_str(0, "evaluate.");
+        if matches!(self.program, Program::Evaluate | Program::Generate) {
+            name = format!("{}.{name}", self.program.name());
         }
         // A second node of one name gets a number, so that every name in a report means one value.
         let base = name.clone();
@@ -402,12 +412,10 @@ impl Graph {
         shape: &[usize],
         dtype: DType,
     ) -> Result<ValueId, GraphError> {
-        let labelled = matches!(op, Op::CrossEntropy | Op::CrossEntropyGrad | Op::Correct);
         let computes = !matches!(op, Op::Cast { .. } | Op::Reshape);
+        let integers = integer_inputs(&op);
         for (index, read) in reads.iter().enumerate() {
-            // Labels, the second input of these, are integers.
-            let is_label = labelled && index == 1;
-            if computes && !is_label && self[*read].dtype != DType::F32 {
+            if computes && !integers.contains(&index) && self[*read].dtype != DType::F32 {
                 return Err(GraphError::Format {
                     op: op.name(),
                     node: name.into(),
@@ -419,6 +427,19 @@ impl Graph {
         let output = self.transient(name, shape, dtype)?;
         self.push(name, op, reads, &[output]);
         Ok(output)
+    }
+
+    /// Gives the last node one more F32 output that lives only inside a step.
+    pub(super) fn also_writes(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+    ) -> Result<ValueId, GraphError> {
+        let value = self.transient(name, shape, DType::F32)?;
+        if let Some(node) = self.nodes.last_mut() {
+            node.writes.push(value);
+        }
+        Ok(value)
     }
 
     fn push_value(&mut self, value: Value) -> ValueId {
@@ -450,7 +471,7 @@ impl Graph {
         }
     }
 
-    fn shapes(
+    pub(super) fn shapes(
         &self,
         op: &'static str,
         node: &str,
@@ -465,5 +486,16 @@ impl Graph {
             right: right.into(),
             rule,
         }
+    }
+}
+
+/// Which inputs of an operation are integers: labels and tokens.
+fn integer_inputs(op: &Op) -> &'static [usize] {
+    match op {
+        Op::CrossEntropy | Op::CrossEntropyGrad | Op::Correct { .. } => &[1],
+        Op::Text(TextOp::Embedding) => &[0, 2, 3],
+        Op::Text(TextOp::EmbeddingGrad { .. }) => &[1, 2],
+        Op::Text(TextOp::LinearCrossEntropy { .. } | TextOp::LinearCrossEntropyGrad { .. }) => &[2],
+        _ => &[],
     }
 }
