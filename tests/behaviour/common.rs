@@ -1,5 +1,5 @@
 //! What the integration tests share: experiments, tiny data, and engines that must be there.
-use headroom::data::{Dataset, Samples, SourceInfo, Split, Values};
+use headroom::data::{Dataset, Samples, SourceInfo, Split, Values, source_info};
 use headroom::engine::{Engine, EngineChoice, open};
 use headroom::experiment::Experiment;
 use headroom::train::{Trainer, UpdateResult};
@@ -22,6 +22,11 @@ pub(crate) fn mlp(hidden: &str, batch: usize, steps: usize, rest: &str) -> Exper
 /// AdamW lines for [`mlp`].
 pub(crate) const ADAMW: &str = "optimizer = { kind = \"adamw\", lr = 1e-3 }\n";
 
+/// What is known of Fashion-MNIST without loading it.
+pub(crate) fn fashion_mnist() -> SourceInfo {
+    source_info(&mlp("[8]", 8, 1, ADAMW).data).unwrap()
+}
+
 /// `n` training and 10 test samples of the shape of Fashion-MNIST, a pure function of their index.
 pub(crate) fn tiny_data(n: usize) -> Arc<Split> {
     let part = |n: usize, salt: usize| Dataset {
@@ -33,15 +38,7 @@ pub(crate) fn tiny_data(n: usize) -> Arc<Split> {
         ),
         labels: (0..n).map(|i| (i % 10) as u32).collect(),
     };
-    let class_names = (0..10).map(|c| c.to_string()).collect();
-    let info = SourceInfo {
-        name: "fashion-mnist".into(),
-        samples: Samples::Classes {
-            shape: vec![28, 28, 1],
-            class_names,
-        },
-    };
-    split(info, part(n, 1), part(10, 5))
+    split(fashion_mnist(), part(n, 1), part(10, 5))
 }
 
 /// A text of `n` tokens below 256 with `context` of them to a sample, and a tenth as many held out.

@@ -13,11 +13,8 @@ const GPU: EngineChoice = EngineChoice::Gpu;
 fn a_lost_device_ends_the_training_with_reason_and_advice() {
     let mut gpu = pollster::block_on(headroom::engine::gpu::GpuEngine::open()).unwrap();
     use headroom::engine::Engine as _;
-    let step = headroom::step::plan(
-        &mlp("[8]", 4, 1, ADAMW),
-        &headroom::data::source_info(&experiment.data).unwrap(),
-    )
-    .unwrap();
+    let step =
+        headroom::step::plan(&mlp("[8]", 4, 1, ADAMW), &crate::common::fashion_mnist()).unwrap();
     gpu.load(step.plan, None).unwrap();
     for _ in 0..7 {
         pollster::block_on(gpu.run(Program::Accumulate, &Step::default())).unwrap();

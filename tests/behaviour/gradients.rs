@@ -125,6 +125,11 @@ impl Scene {
         engine.load(plan.clone(), None).unwrap();
         let data: Vec<u32> = (0..ROWS * 3).map(|i| wave(i, 1.3).to_bits()).collect();
         engine.upload(x, &data).unwrap();
+        if let Some(angles) = plan.graph.find("angles") {
+            let n = plan.graph[angles].elements();
+            let words: Vec<u32> = (0..n).map(|i| wave(i, 1.0).to_bits()).collect();
+            engine.upload(angles, &words).unwrap();
+        }
         // One row is padding: it must add nothing.
         let mut targets: Vec<u32> = (0..ROWS as u32).map(|r| r * 2 % CLASSES as u32).collect();
         targets[3] = headroom::engine::IGNORE;

@@ -36,10 +36,10 @@ fn parameters_are_counted_from_the_graph_tied_or_not() {
 /// ME-05: the lines a states-only estimate leaves out.
 #[test]
 fn the_plan_has_activations_workspace_and_the_batch_as_lines_of_their_own() {
-    let source = headroom::data::source_info(&experiment.data).unwrap();
+    let source = crate::common::fashion_mnist();
     let experiment = mlp("[32]", 2048, 1, ADAMW);
     let step = headroom::step::plan(&experiment, &source).unwrap();
-    let report = headroom::report::plan_report(&experiment, &source, &step);
+    let report = headroom::report::plan_report(&experiment, &step);
     let by_class = report.memory.peak_by_class;
     assert_eq!(by_class.get(Class::Data), 2048 * 784 * 4 + 2048 * 4);
     assert!(by_class.get(Class::Activations) >= 2 * 2048 * 32 * 4);
@@ -93,7 +93,7 @@ fn a_value_too_large_for_the_adapter_is_named_with_size_and_limit() {
 
 #[test]
 fn a_product_wider_than_a_dispatch_is_named_with_its_columns() {
-    let source = headroom::data::source_info(&experiment.data).unwrap();
+    let source = crate::common::fashion_mnist();
     let plan = headroom::step::plan(&mlp("[1, 600001]", 1, 1, ADAMW), &source)
         .unwrap()
         .plan;
@@ -109,7 +109,7 @@ fn a_product_wider_than_a_dispatch_is_named_with_its_columns() {
 
 #[test]
 fn a_batch_that_no_kernel_can_address_is_refused_by_name() {
-    let source = headroom::data::source_info(&experiment.data).unwrap();
+    let source = crate::common::fashion_mnist();
     let error = headroom::step::plan(&mlp("[10]", 6_000_000, 1, ADAMW), &source)
         .unwrap_err()
         .to_string();
@@ -141,10 +141,12 @@ pub(crate) fn assert_no_slot_is_shared(plan: &Plan, what: &str) {
 
 #[test]
 fn values_that_are_alive_together_never_share_a_slot() {
-    let source = headroom::data::source_info(&experiment.data).unwrap();
+    let source = crate::common::fashion_mnist();
     for hidden in ["[]", "[8]", "[64, 32, 64, 16]"] {
         let mut experiment = mlp(hidden, 16, 1, ADAMW);
-        let headroom::experiment::Model::Mlp(mlp) = &mut experiment.model;
+        let headroom::experiment::Model::Mlp(mlp) = &mut experiment.model else {
+            panic!("an mlp")
+        };
         mlp.dropout = 0.5;
         let plan = headroom::step::plan(&experiment, &source).unwrap().plan;
         assert_no_slot_is_shared(&plan, hidden);
@@ -153,7 +155,7 @@ fn values_that_are_alive_together_never_share_a_slot() {
 
 #[test]
 fn evaluation_keeps_no_activations_and_takes_no_memory_of_its_own() {
-    let source = headroom::data::source_info(&experiment.data).unwrap();
+    let source = crate::common::fashion_mnist();
     let plan = headroom::step::plan(&mlp("[64, 64]", 32, 1, ADAMW), &source)
         .unwrap()
         .plan;
@@ -174,7 +176,7 @@ fn evaluation_keeps_no_activations_and_takes_no_memory_of_its_own() {
 /// ME-14: one network, one number, however it is asked for.
 #[test]
 fn the_plan_is_the_same_from_file_from_resolved_toml_and_from_json() {
-    let source = headroom::data::source_info(&experiment.data).unwrap();
+    let source = crate::common::fashion_mnist();
     let experiment = mlp("[100, 50]", 30, 1, ADAMW);
     let toml = experiment.to_toml().unwrap();
     let from_toml =

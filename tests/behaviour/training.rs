@@ -46,7 +46,9 @@ fn two_gpu_runs_with_one_seed_are_bit_equal_and_another_seed_is_not() {
     let bits = |seed: u32| {
         let mut experiment = mlp("[33, 20]", 30, 12, &rest);
         experiment.seed = seed;
-        let headroom::experiment::Model::Mlp(mlp) = &mut experiment.model;
+        let headroom::experiment::Model::Mlp(mlp) = &mut experiment.model else {
+            panic!("an mlp")
+        };
         mlp.dropout = 0.25;
         losses(experiment, &data, GPU, name, 12)
             .into_iter()
@@ -71,7 +73,9 @@ fn predicted_bytes_equal_measured_bytes() {
                 ] {
                     let what = format!("hidden {hidden}, batch {batch}, {rest}");
                     let mut experiment = mlp(hidden, batch, 3, rest);
-                    let headroom::experiment::Model::Mlp(mlp) = &mut experiment.model;
+                    let headroom::experiment::Model::Mlp(mlp) = &mut experiment.model else {
+                        panic!("an mlp")
+                    };
                     mlp.dropout = 0.1;
                     let mut trainer = trainer(
                         experiment,
