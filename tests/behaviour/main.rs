@@ -7,4 +7,5 @@ mod layer_scenes;
 mod model_gradients;
 mod models;
 mod planning;
+mod reference;
 mod training;
