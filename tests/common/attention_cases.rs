@@ -143,9 +143,10 @@ impl Sizes {
     }
 }
 
-/// The scale of the scores is rounded and multiplies each once: all other numbers in these cases are exact.
+/// The scale of the scores is rounded and multiplies each term, which may cancel: all other numbers in these cases are
+/// exact.
 fn scale_only() -> Tolerance {
-    roundings(8, 0.0)
+    roundings(8, 4.0)
 }
 
 fn plain(sizes: Sizes) -> Vec<Case> {
