@@ -2,6 +2,7 @@
 
 mod common;
 mod device;
+mod families;
 mod gradients;
 mod layer_scenes;
 mod model_gradients;
