@@ -122,8 +122,8 @@ fn unknown_words_come_with_the_allowed_ones() {
         ],
     );
     refused_once(
-        &["model.kind=cnn"],
-        &["not available in this version; allowed: mlp"],
+        &["techniques.precision=f16"],
+        &["not available in this version; allowed: f32"],
     );
     refused_once(
         &["model.activation=geluu"],

@@ -71,7 +71,9 @@ pub(super) fn refused_once(sets: &[&str], parts: &[&str]) {
 #[test]
 fn what_is_left_out_has_the_documented_default() {
     let experiment = base_with(&[]);
-    let Model::Mlp(mlp) = &experiment.model;
+    let Model::Mlp(mlp) = &experiment.model else {
+        panic!("an mlp")
+    };
     assert_eq!(mlp.hidden, [64, 32]);
     assert_eq!((mlp.activation, mlp.dropout), (Activation::Relu, 0.0));
     assert_eq!(experiment.data.path, None);
@@ -131,7 +133,9 @@ fn extending_merges_tables_and_replaces_the_rest() {
         "extends = \"middle.toml\"\nseed = 8\n[model]\nhidden = [10]\n[train.schedule]\nwarmup = 1";
     let experiment = read(text, &[]).unwrap();
     assert_eq!((experiment.name.as_str(), experiment.seed), ("Middle", 8));
-    let Model::Mlp(mlp) = &experiment.model;
+    let Model::Mlp(mlp) = &experiment.model else {
+        panic!("an mlp")
+    };
     assert_eq!(mlp.hidden, [10]);
     assert_eq!(experiment.train.clip, Some(2.0));
     assert_eq!(experiment.train.schedule.kind, ScheduleKind::Cosine);

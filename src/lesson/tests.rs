@@ -24,7 +24,7 @@ fn claim_with(lines: &str) -> Lesson {
 fn planned(experiment: &Experiment) -> Report {
     let source = source_info(&experiment.data).unwrap();
     let step = step::plan(experiment, &source).unwrap();
-    let mut report = plan_report(experiment, &source, &step);
+    let mut report = plan_report(experiment, &step);
     report.metrics.test_accuracy = Some(0.5);
     report
 }

@@ -1,10 +1,11 @@
 //! Builder methods of the graph: each checks shapes, adds a node and gives back its output.
 
 mod image;
+mod loss;
 mod text;
 
 pub(super) use image::{blocks, splits};
-pub use text::chunk_rows;
+pub use loss::chunk_rows;
 
 use super::{
     Accumulate, Axis, Class, Graph, GraphError, Init, Node, Op, Parameter, Phase, Program, TextOp,
@@ -256,80 +257,6 @@ impl Graph {
         let from = self[x].dtype;
         let shape = self[x].shape.clone();
         self.push_node(name, Op::Cast { from, to }, &[x], &shape, to)
-    }
-
-    /// Softmax cross-entropy of `logits` [rows, classes] against `labels` [rows], as its mean over the samples of the
-    /// window in the persistent value `loss` [1].
-    ///
-    /// # Errors
-    /// [`GraphError::Shapes`] if there is not one label per row.
-    pub fn cross_entropy(
-        &mut self,
-        name: &str,
-        logits: ValueId,
-        labels: ValueId,
-        loss: ValueId,
-    ) -> Result<(), GraphError> {
-        let (rows, _) = matrix(&self[logits].shape, false);
-        if self[labels].elements() != rows {
-            let rule = "there is one label per row of logits";
-            return Err(self.shapes(
-                "cross_entropy",
-                name,
-                &self[logits].shape,
-                &self[labels].shape,
-                rule,
-            ));
-        }
-        let row_loss = self.push_node(
-            name,
-            Op::CrossEntropy,
-            &[logits, labels],
-            &[rows],
-            DType::F32,
-        )?;
-        self.also_writes(&format!("{name}.log_sum_exp"), &[rows])?;
-        let accumulate = Accumulate::OverWindow;
-        let op = Op::Reduce {
-            axis: Axis::All,
-            factor: 1.0,
-            per_sample: true,
-            accumulate,
-        };
-        self.push(&format!("{name}.mean"), op, &[row_loss], &[loss]);
-        Ok(())
-    }
-
-    /// Number of rows of `logits` whose label is among the `k` largest entries, in the persistent value `hits` [1];
-    /// added up over the batches of a window.
-    ///
-    /// # Errors
-    /// [`GraphError::Shapes`] if there is not one label per row.
-    pub fn correct(
-        &mut self,
-        name: &str,
-        logits: ValueId,
-        labels: ValueId,
-        k: usize,
-        hits: ValueId,
-    ) -> Result<(), GraphError> {
-        let (rows, _) = matrix(&self[logits].shape, false);
-        if self[labels].elements() != rows {
-            let rule = "there is one label per row of logits";
-            let (logits, labels) = (&self[logits].shape, &self[labels].shape);
-            return Err(self.shapes("correct", name, logits, labels, rule));
-        }
-        let op = Op::Correct { k };
-        let row_hits = self.push_node(name, op, &[logits, labels], &[rows], DType::F32)?;
-        let accumulate = Accumulate::OverWindow;
-        let op = Op::Reduce {
-            axis: Axis::All,
-            factor: 1.0,
-            per_sample: false,
-            accumulate,
-        };
-        self.push(&format!("{name}.sum"), op, &[row_hits], &[hits]);
-        Ok(())
     }
 
     /// A value that lives only inside a step.
