@@ -1,6 +1,7 @@
 //! The program as its users run it: arguments in, exit code, standard output, standard error and files out.
 
 mod bad_input;
+mod data;
 mod report;
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! Builder methods for language models.
 
-use super::super::{
-    Graph, GraphError, Heads, Init, Op, RowNorm, TextOp, ValueId, matrix,
-};
+use super::super::{Graph, GraphError, Heads, Init, Op, RowNorm, TextOp, ValueId, matrix};
 use crate::dtype::DType;
 
 impl Graph {
