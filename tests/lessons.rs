@@ -32,7 +32,8 @@ fn names_in(folder: &Path) -> BTreeSet<String> {
 
 fn plan(experiment: &Experiment) -> (SourceInfo, StepPlan) {
     let source = source_info(&experiment.data).unwrap();
-    (source, step::plan(experiment, &source).unwrap())
+    let step = step::plan(experiment, &source).unwrap();
+    (source, step)
 }
 
 /// Every experiment of a lesson, planned.
@@ -208,6 +209,7 @@ fn every_byte_count_of_a_text_is_claimed_or_planned() {
             known.extend(tensors.map(|tensor| tensor.bytes));
             known.insert(step.plan.graph.n_params() as u64 * 4);
         }
+        known.extend(reference_bytes());
         let allowed: BTreeSet<String> = known
             .iter()
             .flat_map(|n| [grouped(*n), Bytes(*n).to_string()])
@@ -222,6 +224,18 @@ fn every_byte_count_of_a_text_is_claimed_or_planned() {
             lesson.slug
         );
     }
+}
+
+/// What PyTorch's tracker counted, from the file that its script writes.
+fn reference_bytes() -> Vec<u64> {
+    let file = root().join("tests/reference/memory_reference.json");
+    let reference: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let classes = reference["peak_bytes_by_class"].as_object().unwrap();
+    classes
+        .values()
+        .filter_map(serde_json::Value::as_u64)
+        .collect()
 }
 
 fn byte_counts(text: &str) -> Vec<String> {

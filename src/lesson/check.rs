@@ -123,7 +123,12 @@ impl Fields<'_> {
             .unwrap_or(&Value::Null);
         let mut walked = String::from("the report");
         for name in place.field.split('.') {
-            value = value.get(name).ok_or_else(|| LessonError::UnknownField {
+            // Lists are counted from 0.
+            let inner = match value {
+                Value::Array(items) => name.parse().ok().and_then(|i: usize| items.get(i)),
+                other => other.get(name),
+            };
+            value = inner.ok_or_else(|| LessonError::UnknownField {
                 lesson: self.lesson.into(),
                 claim: self.claim,
                 field: place.field.clone(),
@@ -132,6 +137,12 @@ impl Fields<'_> {
                         format!(
                             "{walked} has {}",
                             error::names(fields.keys().map(String::as_str))
+                        )
+                    }
+                    Value::Array(items) => {
+                        format!(
+                            "{walked} is a list of {} entries, the first is 0",
+                            items.len()
                         )
                     }
                     other => format!("{walked} is {}", brief(other)),

@@ -28,7 +28,15 @@ macro_rules! folder {
 }
 
 /// All lessons in reading order, each with its experiments in the order its text brings them up.
-pub(super) const FOLDERS: &[Folder] = &[folder!(
-    "01-where-memory-goes",
-    ["base", "large-batch", "sgd"]
-)];
+pub(super) const FOLDERS: &[Folder] = &[
+    folder!("01-where-memory-goes", ["base", "large-batch", "sgd"]),
+    folder!(
+        "02-efficient-architectures",
+        ["base", "mobilenet", "efficientnet"]
+    ),
+    folder!(
+        "03-attention-memory",
+        ["base", "long", "fused", "long-fused", "all-fused"]
+    ),
+    folder!("04-fused-loss", ["base", "fused"]),
+];
