@@ -56,12 +56,13 @@ echo "wasm: compiling by the $WASM_ROUTE route"
 wasm_cargo build --release --bin headroom
 
 rm -rf "$dist"
-mkdir -p "$dist/data/fashion-mnist"
+mkdir -p "$dist/data/fashion-mnist" "$dist/data/austen"
 "$bindgen" --target web --no-typescript --out-dir "$dist" \
   "${CARGO_TARGET_DIR:-target}-web/wasm32-unknown-unknown/release/headroom.wasm"
 optimise "$dist/headroom_bg.wasm"
 cp web/index.html "$dist/"
 cp lessons/data/fashion-mnist/*.gz lessons/data/fashion-mnist/LICENSE* "$dist/data/fashion-mnist/"
+cp lessons/data/austen/austen.txt.gz lessons/data/austen/README.md "$dist/data/austen/"
 
 wasm_bytes="$(wc -c <"$dist/headroom_bg.wasm")"
 gzip_bytes="$(gzip -9 -c "$dist/headroom_bg.wasm" | wc -c)"

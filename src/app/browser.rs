@@ -30,6 +30,7 @@ pub async fn start(canvas: web_sys::HtmlCanvasElement) -> Result<(), JsValue> {
     let make: eframe::AppCreator<'static> = Box::new(|created| {
         let app = App::new(&created.egui_ctx, EngineChoice::Auto)?;
         CONTROL.set(Some(app.control()));
+        super::picker::wake(&created.egui_ctx);
         Ok(Box::new(app))
     });
     eframe::WebRunner::new().start(canvas, options, make).await

@@ -1,6 +1,7 @@
 //! The lab: start and stop the training, see its memory, its loss and its largest tensors.
 
 use super::control::Control;
+use super::data_source::DataSource;
 use super::sample::Sample;
 use super::settings::Settings;
 use super::{classes, curve, tensors, theme, timeline, totals};
@@ -16,6 +17,7 @@ const PLOT_POINTS: f32 = 190.0;
 #[derive(Default)]
 pub(super) struct Lab {
     settings: Settings,
+    data: DataSource,
     sample: Sample,
     /// The node of the timeline that the arrow keys stand on.
     node: Option<usize>,
@@ -26,6 +28,7 @@ impl Lab {
     pub(super) fn show(&mut self, ui: &mut Ui, control: &Control, state: &SessionState) {
         buttons(ui, control, state);
         self.settings.show(ui, control, state);
+        self.data.show(ui, control);
         ui.horizontal_wrapped(|ui| {
             engine(ui, state.report.as_deref());
             ui.label(RichText::new(Settings::hint(state)).small().weak());

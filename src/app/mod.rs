@@ -8,12 +8,14 @@ mod chart;
 mod classes;
 mod control;
 mod curve;
+mod data_source;
 mod icons;
 mod kernels;
 mod lab;
 mod model_settings;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;
+mod picker;
 mod sample;
 mod settings;
 mod tensors;

@@ -62,13 +62,26 @@ pub struct EfficientNet {
     pub dropout: f32,
 }
 
+impl Default for Cnn {
+    fn default() -> Self {
+        Self {
+            depth: 8,
+            width: 16,
+            stages: 3,
+            residual: true,
+            pool: None,
+        }
+    }
+}
+
 impl Cnn {
     pub(super) fn read(section: &mut Section<'_>) -> Self {
-        let residual = section.or_default("residual", true);
+        let default = Self::default();
+        let residual = section.or_default("residual", default.residual);
         Self {
-            depth: section.or_default("depth", 8),
-            width: section.or_default("width", 16),
-            stages: section.or_default("stages", 3),
+            depth: section.or_default("depth", default.depth),
+            width: section.or_default("width", default.width),
+            stages: section.or_default("stages", default.stages),
             residual,
             // A residual network halves its pictures by the stride of a convolution, and a field for pooling is refused.
             pool: (!residual).then(|| section.choice_or("pool", &POOLS, PoolKind::Max)),

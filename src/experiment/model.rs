@@ -130,6 +130,16 @@ impl Model {
     }
 }
 
+impl Default for Mlp {
+    fn default() -> Self {
+        Self {
+            hidden: vec![64, 64],
+            activation: Activation::Relu,
+            dropout: 0.0,
+        }
+    }
+}
+
 impl Mlp {
     fn check(&self, problems: &Problems) {
         for (layer, width) in self.hidden.iter().enumerate() {

@@ -92,20 +92,39 @@ const FORMS: Choices<Form> = Choices {
     later: &[],
 };
 
+impl Default for Transformer {
+    fn default() -> Self {
+        Self {
+            layers: 4,
+            width: 128,
+            heads: 4,
+            context: 128,
+            positions: Positions::Learned,
+            norm: NormKind::Layer,
+            mlp: MlpKind::Gelu,
+            tied: true,
+            dropout: 0.0,
+            attention: Form::Fused,
+            loss: Form::Fused,
+        }
+    }
+}
+
 impl Transformer {
     pub(super) fn read(section: &mut Section<'_>) -> Self {
+        let default = Self::default();
         Self {
-            layers: section.or_default("layers", 4),
-            width: section.or_default("width", 128),
-            heads: section.or_default("heads", 4),
-            context: section.or_default("context", 128),
-            positions: section.choice_or("positions", &POSITIONS, Positions::Learned),
-            norm: section.choice_or("norm", &NORMS, NormKind::Layer),
-            mlp: section.choice_or("mlp", &MLPS, MlpKind::Gelu),
-            tied: section.or_default("tied", true),
-            dropout: section.or_default("dropout", 0.0),
-            attention: section.choice_or("attention", &FORMS, Form::Fused),
-            loss: section.choice_or("loss", &FORMS, Form::Fused),
+            layers: section.or_default("layers", default.layers),
+            width: section.or_default("width", default.width),
+            heads: section.or_default("heads", default.heads),
+            context: section.or_default("context", default.context),
+            positions: section.choice_or("positions", &POSITIONS, default.positions),
+            norm: section.choice_or("norm", &NORMS, default.norm),
+            mlp: section.choice_or("mlp", &MLPS, default.mlp),
+            tied: section.or_default("tied", default.tied),
+            dropout: section.or_default("dropout", default.dropout),
+            attention: section.choice_or("attention", &FORMS, default.attention),
+            loss: section.choice_or("loss", &FORMS, default.loss),
         }
     }
 

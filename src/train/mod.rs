@@ -118,7 +118,7 @@ impl Trainer {
         );
         let mut trainer = Self {
             experiment,
-            notice: notices(notice, &split.notices),
+            notice: notices(notice.as_deref(), &split.notices),
             split,
             source,
             step,
@@ -419,7 +419,10 @@ impl Trainer {
 }
 
 /// All that should be known before a training, as one text.
-fn notices(engine: Option<String>, data: &[String]) -> Option<String> {
-    let all: Vec<&str> = engine.iter().chain(data).map(String::as_str).collect();
+fn notices(engine: Option<&str>, data: &[String]) -> Option<String> {
+    let all: Vec<&str> = engine
+        .into_iter()
+        .chain(data.iter().map(String::as_str))
+        .collect();
     (!all.is_empty()).then(|| all.join(" "))
 }

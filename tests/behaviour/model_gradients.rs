@@ -218,7 +218,7 @@ impl Running {
                     let cols = *value.shape.last().unwrap();
                     let angle = |i: usize| (i / cols) as f32 * 0.3 / ((i % cols) / 2 + 1) as f32;
                     let turn = |i: usize| {
-                        if i % 2 == 0 {
+                        if i.is_multiple_of(2) {
                             angle(i).cos()
                         } else {
                             angle(i).sin()

@@ -393,7 +393,7 @@ fn activations(n: usize) -> Vec<Case> {
         ("silu_grad", vec![dy.clone(), x.clone()], smooth),
         ("silu_grad.in_place", vec![dy.clone(), x.clone()], smooth),
         ("sigmoid", vec![x.clone()], smooth),
-        ("sigmoid.in_place", vec![x.clone()], smooth),
+        ("sigmoid.in_place", vec![x], smooth),
         (
             "sigmoid_grad",
             vec![dy.clone(), Operand::input(&shares)],
@@ -401,7 +401,7 @@ fn activations(n: usize) -> Vec<Case> {
         ),
         (
             "sigmoid_grad.in_place",
-            vec![dy.clone(), Operand::input(&shares)],
+            vec![dy, Operand::input(&shares)],
             roundings(4, 1.0),
         ),
     ] {

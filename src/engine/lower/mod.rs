@@ -305,6 +305,7 @@ fn update(rule: Rule, n: Params) -> (String, Params) {
 }
 
 /// A matrix product: its sizes m, n, k and how its sides are stored.
+#[derive(Clone, Copy)]
 struct Product {
     sizes: [usize; 3],
     trans_a: bool,
