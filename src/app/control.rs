@@ -121,6 +121,8 @@ impl Control {
             "engine": engine.map(|e| &e.kind),
             "adapter": engine.map(|e| &e.adapter),
             "status": state.status.name(),
+            "model": state.experiment.model.kind(),
+            "source": state.experiment.data.source,
             "step": report.map_or(0, |r| r.steps),
             "losses": losses.unwrap_or_default(),
             "reserved_bytes": memory.and_then(|m| m.reserved_bytes.measured),

@@ -9,9 +9,10 @@ import { launch } from "./browser.mjs";
 import { canvas } from "./canvas.mjs";
 import { Tally } from "./checks.mjs";
 import { fallback } from "./fallback.mjs";
+import { families } from "./families.mjs";
 import { training } from "./training.mjs";
 
-const SCENARIOS = { training, canvas, fallback };
+const SCENARIOS = { training, families, canvas, fallback };
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const target = resolve(root, process.env.CARGO_TARGET_DIR ?? "target");
