@@ -240,6 +240,7 @@ fn fill(class: Class) -> Color32 {
 pub(super) fn phase_name(moment: &Moment) -> &'static str {
     match (moment.program, moment.phase) {
         (Program::Evaluate, _) => "test",
+        (Program::Generate, _) => "text",
         (_, phase) => phase.name(),
     }
 }

@@ -30,15 +30,18 @@ impl DataSource {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             ui.label("Data");
-            ui.strong(name_of(&draft.data));
+            ui.strong(name_of(&draft.data)).on_hover_text(
+                "Drop a text, a .csv, .npz or CIFAR-10 .bin file, or on the desktop a folder of pictures, on the window to train on it.",
+            );
             if picker::button(ui) {
                 picker::open();
             }
             if cfg!(not(target_arch = "wasm32")) {
+                let label = ui.label("Path");
                 let edit = TextEdit::singleline(&mut self.path)
                     .desired_width(170.0)
-                    .hint_text("path of a file or folder");
-                let edit = ui.add(edit);
+                    .hint_text("of a file or folder");
+                let edit = ui.add(edit).labelled_by(label.id);
                 let entered = edit.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
                 let typed = !self.path.trim().is_empty();
                 if (ui.button("Load").clicked() || entered) && typed {
@@ -64,7 +67,6 @@ impl DataSource {
                 control.replace(draft);
             }
         });
-        ui.small("Drop a text, .csv, .npz or CIFAR-10 .bin file on the window to train on it.");
         if let Some(refused) = &self.refused {
             let title = "This file cannot be used.";
             theme::message(ui, title, refused, theme::alert_color(ui));

@@ -43,12 +43,28 @@ impl Sample {
         });
         match &state.sample {
             Some(text) => {
-                let cursor = if state.is_sampling { "▌" } else { "" };
-                ui.label(format!("{text}{cursor}"));
+                let goes_on = if state.is_sampling { " ..." } else { "" };
+                ui.label(drawable(ui, text) + goes_on);
             }
             None => {
                 ui.weak("Nothing has been sampled yet.");
             }
         }
     }
+}
+
+/// The text with a dot for every character that cannot be drawn: a model that chooses bytes makes some that are no text.
+fn drawable(ui: &Ui, text: &str) -> String {
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    ui.ctx().fonts_mut(|fonts| {
+        let mut can_draw = |c: char| match c {
+            '\n' => true,
+            '\u{fffd}' => false,
+            // A browser draws what the fonts in the program lack.
+            _ => !c.is_control() && (cfg!(target_arch = "wasm32") || fonts.has_glyph(&font, c)),
+        };
+        text.chars()
+            .map(|c| if can_draw(c) { c } else { '·' })
+            .collect()
+    })
 }

@@ -1,5 +1,6 @@
 //! The app without a window: it is driven and read through its accessibility tree, as a screen reader would.
 
+mod own_data;
 mod running;
 #[path = "../common/window.rs"]
 mod window;
@@ -7,6 +8,7 @@ mod window;
 use egui::accesskit::Role;
 use egui_kittest::kittest::Queryable;
 use headroom::app::{exact, grouped};
+use headroom::experiment::Model;
 use headroom::graph::CLASSES;
 use headroom::lesson::lessons;
 use headroom::train::{SessionState, Status};
@@ -108,7 +110,9 @@ fn every_lesson_and_experiment_is_drawn_at_both_sizes() {
                     assert!(has_button(&window, name), "{name} is missing at {size:?}");
                 }
                 window.get_by_role_and_label(Role::SpinButton, "Batch size");
-                window.get_by_role_and_label(Role::SpinButton, "Hidden width");
+                for name in controls_of(&wanted.model) {
+                    window.get_by_role_and_label(Role::SpinButton, name);
+                }
                 window.get_by_role_and_label(Role::CheckBox, "Memory budget");
                 assert_shows_memory(&words(&window), &json_of(&now));
                 n_drawn += 1;
@@ -118,13 +122,25 @@ fn every_lesson_and_experiment_is_drawn_at_both_sizes() {
     assert!(n_drawn >= 2 * 3, "only {n_drawn} experiments were drawn");
 }
 
+/// The numbers that a model of each kind lets the reader change.
+fn controls_of(model: &Model) -> &'static [&'static str] {
+    match model {
+        Model::Mlp(_) => &["Hidden width"],
+        Model::Cnn(_) => &["Channels", "Blocks per stage"],
+        Model::MobileNet(_) => &["Width multiplier", "Layers"],
+        Model::EfficientNet(_) => &["Compound φ", "Base width"],
+        Model::Transformer(_) => &["Context", "Layers"],
+    }
+}
+
 #[test]
 fn a_small_window_shows_the_lesson_on_a_page_of_its_own() {
     let mut window = open(SMALL);
+    // The title stands in the choice of lessons too.
     let heading = lessons()[0]
         .markdown
         .lines()
-        .find_map(|line| line.strip_prefix("# "))
+        .find_map(|line| line.strip_prefix("## "))
         .expect("a heading");
     assert!(
         !words(&window).iter().any(|text| text.contains(heading)),
