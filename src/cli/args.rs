@@ -103,12 +103,20 @@ pub(super) struct RunArgs {
         long,
         value_name = "NUMBER",
         default_value_t = 0.8,
+        value_parser = temperature,
         requires = "sample"
     )]
     pub(super) temperature: f32,
     /// No progress bar and no table.
     #[arg(long)]
     pub(super) quiet: bool,
+}
+
+fn temperature(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err("write a number, 0 or above".into()),
+    }
 }
 
 impl RunArgs {

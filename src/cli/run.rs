@@ -59,6 +59,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         let tabled = !args.quiet && !args.json.as_deref().is_some_and(is_stdout);
         if tabled && result.is_ok() {
             print(&table::table(report, &planned))?;
+        } else if let Some(sample) = report.sample.as_ref().filter(|_| args.json.is_none()) {
+            // Whoever asks for a text and for quiet wants the text.
+            print(&format!("{sample}\n"))?;
         }
     }
     Ok(result?)

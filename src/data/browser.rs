@@ -1,10 +1,10 @@
 //! Data in the browser: files beside the page.
 
+use super::capacity::check_block;
 use super::dataset::{Dataset, Split};
 use super::error::DataError;
 use super::fashion::{self, PartFiles, TEST_FILES, TRAIN_FILES, read_part};
 use super::file::Opened;
-use super::source::check_block;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 

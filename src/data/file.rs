@@ -1,8 +1,8 @@
 //! Opening what `data.path` names: a file, or one that was picked.
 
+use super::capacity::check_block;
 use super::error::DataError;
 use super::picked::{self, PREFIX, Picked};
-use super::source::check_block;
 use std::io::{Cursor, Read, Seek};
 
 /// An open file.

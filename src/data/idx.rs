@@ -3,8 +3,8 @@
 //! A file is a big-endian header (magic number, then one size per dimension) and then one byte per element. Nothing is
 //! allocated because a header says so: memory grows no further than the bytes that are really there.
 
+use super::capacity::check_block;
 use super::error::DataError;
-use super::source::check_block;
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufRead, Cursor, Read};
 

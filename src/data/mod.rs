@@ -8,6 +8,7 @@ pub mod picked;
 
 #[cfg(target_arch = "wasm32")]
 mod browser;
+mod capacity;
 mod cifar;
 mod codec;
 mod csv;
@@ -29,8 +30,9 @@ mod text;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
 
+pub use capacity::{WASM_HOST_LIMIT_BYTES, check_host_capacity};
 pub use codec::Codec;
 pub use dataset::{Batch, Dataset, PADDING_LABEL, Split, Values};
 pub use error::DataError;
 pub use info::{Samples, SourceInfo};
-pub use source::{WASM_HOST_LIMIT_BYTES, check_host_capacity, load, source_info};
+pub use source::{load, source_info};

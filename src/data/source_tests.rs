@@ -4,6 +4,7 @@ use super::*;
 use crate::data::picked;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::data::tests::{Folder, data, load, refused};
+use crate::data::{WASM_HOST_LIMIT_BYTES, check_host_capacity};
 use crate::experiment::{Data, Tokenizer};
 
 /// GP-20: memory of WebAssembly never shrinks, so what cannot fit is refused before a byte is allocated.

@@ -1,6 +1,6 @@
 //! Networks for pictures in the `[model]` section.
 
-use super::model::{check_count, check_dropout};
+use super::bounds::{check_count, check_dropout};
 use super::section::{Choices, Problems, Section};
 use serde::Serialize;
 

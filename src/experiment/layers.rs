@@ -122,6 +122,14 @@ fn merge(below: &mut Table, above: &Table) {
             below.remove(other);
         }
     }
+    // What only some data sets use belongs to the set that is replaced.
+    if let (Some(old), Some(new)) = (below.get("source"), above.get("source"))
+        && old != new
+    {
+        for field in ["path", "validation", "tokenizer", "size", "label"] {
+            below.remove(field);
+        }
+    }
     for (key, value) in above {
         match (below.get_mut(key), value) {
             (Some(Value::Table(old)), Value::Table(new)) => {

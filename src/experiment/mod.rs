@@ -3,6 +3,7 @@
 //! An experiment is a TOML file that may extend another one. Reading it either gives a value every part of the
 //! program can trust, or one error that lists every problem with its file, field, value and what is allowed.
 
+mod bounds;
 mod data;
 mod error;
 mod field;

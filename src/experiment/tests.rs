@@ -27,6 +27,9 @@ fn resolve(path: &str) -> Result<String, String> {
         "lessons/middle.toml" => Ok(String::from(
             "extends = \"base.toml\"\nname = \"Middle\"\n[train]\nclip = 2.0",
         )),
+        "lessons/mine.toml" => Ok(String::from(
+            "extends = \"base.toml\"\n[data]\nsource = \"csv\"\npath = \"mine.csv\"\nlabel = \"kind\"",
+        )),
         "lessons/a.toml" => Ok(String::from("extends = \"b.toml\"")),
         "lessons/b.toml" => Ok(String::from("extends = \"../lessons/a.toml\"")),
         "lessons/bad.toml" => Ok(BASE.replace("batch = 128", "batch = 0")),
@@ -158,6 +161,22 @@ fn another_kind_drops_the_fields_of_the_old_one() {
         &["train.optimizer.kind=sgd"],
         &["train.optimizer.lr: is missing", "takes no fields over"],
     );
+}
+
+#[test]
+fn another_source_drops_the_fields_of_the_old_one() {
+    let mine = "extends = \"mine.toml\"";
+    let data = |sets: &[&str]| {
+        read(mine, sets)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .data
+    };
+    assert_eq!(data(&[]).path.as_deref(), Some("mine.csv"));
+    assert_eq!(data(&["data.source=fashion-mnist"]), base_with(&[]).data);
+    // Fields that are given with the new source are its own, and the same source again drops nothing.
+    let other = data(&["data.path=mine.npz", "data.source=npz"]);
+    assert_eq!(other.path.as_deref(), Some("mine.npz"));
+    assert_eq!(data(&["data.source=csv"]), data(&[]));
 }
 
 #[test]

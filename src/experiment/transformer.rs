@@ -1,6 +1,6 @@
 //! The transformer in the `[model]` section.
 
-use super::model::{check_count, check_dropout};
+use super::bounds::{check_count, check_dropout};
 use super::section::{Choices, Problems, Section};
 use serde::Serialize;
 
