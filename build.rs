@@ -142,7 +142,7 @@ fn compile(
         entry,
         "        wgsl: include_str!({file:?}), source: include_str!({path:?}),"
     )?;
-    writeln!(entry, "        {} }},", reflect(&module)?)?;
+    writeln!(entry, "        formats: &[], {} }},", reflect(&module)?)?;
     Ok(entry)
 }
 

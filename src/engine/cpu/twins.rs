@@ -4,7 +4,9 @@
 //! the buffers in the shader's order and is written to be read beside the shader, not to be fast; `matmul`, where the
 //! time of a CPU run goes, is the one exception.
 
-use crate::engine::kernel::{self, KernelError, Params, Step, Words};
+use crate::engine::formats::{Format, base};
+use crate::engine::kernel::{self, Access, Kernel, KernelError, Params, Step, Words};
+use std::cell::Cell;
 
 #[path = "adam.rs"]
 mod adam;
@@ -222,6 +224,63 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
         "swiglu_grad" => swiglu_grad::run,
         _ => return None,
     })
+}
+
+/// Runs the twin of `kernel`. Where the kernel stores tensors in 16 bits, the twin gets them as F32, and what it writes is
+/// rounded once, as the kernel does.
+///
+/// # Errors
+/// As [`run_twin`].
+pub fn run(
+    kernel: &Kernel,
+    params: &Params,
+    step: &Step,
+    bindings: &[&Words],
+) -> Result<(), KernelError> {
+    if kernel.formats.is_empty() {
+        return run_twin(kernel.name, params, step, bindings);
+    }
+    let wide: Vec<Option<Vec<Cell<u32>>>> = kernel
+        .formats
+        .iter()
+        .zip(bindings)
+        .map(|(format, words)| widened(*format, words))
+        .collect();
+    let all: Vec<&Words> = wide
+        .iter()
+        .zip(bindings)
+        .map(|(wide, words)| wide.as_deref().unwrap_or(words))
+        .collect();
+    run_twin(base(kernel)?.name, params, step, &all)?;
+    let written = kernel.bindings.iter().zip(kernel.formats);
+    for ((access, format), (wide, words)) in written.zip(wide.iter().zip(bindings)) {
+        if let (Access::ReadWrite, Some(wide)) = (access, wide) {
+            narrowed(*format, wide, words);
+        }
+    }
+    Ok(())
+}
+
+/// The elements of packed words as F32; none for words that are no packed ones.
+fn widened(format: Format, words: &Words) -> Option<Vec<Cell<u32>>> {
+    let widen = match format {
+        Format::Full => return None,
+        Format::F16 | Format::NativeF16 => cast::f16_to_f32,
+        Format::Bf16 => |half| half << 16,
+    };
+    let both = |word: &Cell<u32>| [word.get() & 0xffff, word.get() >> 16];
+    let halves = words.iter().flat_map(both);
+    Some(halves.map(|half| Cell::new(widen(half))).collect())
+}
+
+fn narrowed(format: Format, wide: &Words, words: &Words) {
+    let narrow = match format {
+        Format::Bf16 => cast::f32_to_bf16,
+        _ => cast::f32_to_f16,
+    };
+    for (word, pair) in words.iter().zip(wide.chunks_exact(2)) {
+        word.set(narrow(pair[0].get()) | narrow(pair[1].get()) << 16);
+    }
 }
 
 /// Runs the twin of the kernel called `name` (`relu`, `gelu.tanh+in_place`), after the checks a GPU launch gets.
