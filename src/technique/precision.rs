@@ -42,6 +42,18 @@ pub fn rewrite(graph: &mut Graph, precision: Precision) {
 fn kept_in_f32(graph: &Graph) -> BTreeSet<ValueId> {
     let mut all = BTreeSet::new();
     for node in &graph.nodes {
+        if let Op::Text(
+            TextOp::AttentionFused(heads)
+            | TextOp::AttentionFusedQueryGrad(heads)
+            | TextOp::AttentionFusedKeyValueGrad(heads),
+        ) = node.op
+        {
+            // The kernels for such heads add up in their output, which must not be rounded at every step.
+            let width = graph[node.reads[0]].shape.last().map_or(0, |cols| cols / 3);
+            if !(width / heads.heads.max(1)).is_multiple_of(4) {
+                all.extend(node.writes.first());
+            }
+        }
         if let Op::Text(TextOp::LinearCrossEntropy { .. } | TextOp::LinearCrossEntropyGrad { .. }) =
             node.op
         {
