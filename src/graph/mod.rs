@@ -15,7 +15,7 @@ pub use backward::backward;
 pub use build::chunk_rows;
 pub use class::{ByClass, CLASSES, Class};
 pub use image_op::{ImageOp, Pool, Window};
-pub use op::{Accumulate, Axis, NORM_PARTIALS, Op, Rule};
+pub use op::{Accumulate, Axis, NORM_PARTIALS, NORM_VALUES, Op, Rule};
 pub use text_op::{Heads, RowNorm, TextOp};
 
 use crate::dtype::DType;

@@ -99,6 +99,9 @@ pub enum Op {
 /// Partial sums per tensor in the global norm. Fixed, so that the order of the sum does not depend on the adapter.
 pub const NORM_PARTIALS: usize = 64;
 
+/// Numbers that `shaders/norm_finish.wgsl` leaves for the optimizers.
+pub const NORM_VALUES: usize = 8;
+
 /// Whether a kernel overwrites its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accumulate {

@@ -2,7 +2,7 @@
 
 use super::Technique;
 use crate::dtype::DType;
-use crate::graph::{Class, Graph, GraphError, NORM_PARTIALS, Op, ValueId};
+use crate::graph::{Class, Graph, GraphError, NORM_PARTIALS, NORM_VALUES, Op, ValueId};
 
 /// What the reader is told.
 pub const ABOUT: Technique = Technique {
@@ -13,12 +13,18 @@ pub const ABOUT: Technique = Technique {
     promise: "Costs 64 partial sums per parameter for a moment of the update, and no wait: the factor never leaves the device.",
 };
 
-/// Adds the nodes of the global norm to `update`. Gives the persistent value [norm before clipping, clip factor].
+/// Adds the nodes of the global norm to `update`. Gives the persistent value that `norm_finish` describes: the norm before
+/// clipping, the factor for the gradient, and what else the optimizers need to know of this update.
 ///
 /// # Errors
 /// [`GraphError::TooLarge`].
 pub fn global_norm(graph: &mut Graph) -> Result<ValueId, GraphError> {
-    let norm = graph.persistent("gradient_norm", &[2], DType::F32, Class::Workspace);
+    let norm = graph.persistent(
+        "gradient_norm",
+        &[NORM_VALUES],
+        DType::F32,
+        Class::Workspace,
+    );
     let gradients: Vec<ValueId> = graph.parameters.iter().filter_map(|p| p.gradient).collect();
     let partials = graph.transient(
         "gradient_norm.partials",

@@ -259,7 +259,7 @@ fn by_row(graph: &Graph, node: &Node, tier: Tier, in_place: bool) -> (String, Pa
             )
         }
         Op::NormFinish => {
-            let params = Params::new().with("count", rows * cols);
+            let params = Params::new().with("count", rows * cols).with("offset", 0);
             ("norm_finish".into(), params, Grid::Groups(1, 1))
         }
         other => (name(other.name(), &[], in_place), sizes, by_vector),
