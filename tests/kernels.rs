@@ -9,6 +9,7 @@ mod common {
     pub(crate) mod kernel_cases;
     pub(crate) mod kernel_harness;
     pub(crate) mod matmul_cases;
+    pub(crate) mod optimizer_cases;
     pub(crate) mod text_cases;
     pub(crate) mod training_cases;
     mod wrong_kernels;
