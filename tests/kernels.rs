@@ -9,6 +9,7 @@ mod common {
     pub(crate) mod kernel_cases;
     pub(crate) mod kernel_harness;
     pub(crate) mod matmul_cases;
+    pub(crate) mod optimizer_cases;
     pub(crate) mod text_cases;
     pub(crate) mod training_cases;
     mod wrong_kernels;
@@ -316,12 +317,12 @@ fn broken_numbers_stay_visible() {
         let finish = |max_norm| {
             let operands = vec![
                 Operand::input(&[1.0, broken, broken]),
-                Operand::Output(2, EXACT),
+                Operand::Output(8, EXACT),
             ];
             output(
                 &gpu,
                 "norm_finish",
-                Params::new().with("count", 3),
+                Params::new().with("count", 3).with("offset", 0),
                 Step { max_norm, ..STEP },
                 operands,
                 1,
@@ -366,9 +367,9 @@ fn clipping_scales_the_whole_gradient_to_the_largest_norm() {
     let norm = output(
         &gpu,
         "norm_finish",
-        Params::new().with("count", 64),
+        Params::new().with("count", 64).with("offset", 0),
         step,
-        vec![partials, Operand::Output(2, EXACT)],
+        vec![partials, Operand::Output(8, EXACT)],
         1,
     );
     assert!(

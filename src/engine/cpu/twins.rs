@@ -8,8 +8,20 @@ use crate::engine::formats::{Format, base};
 use crate::engine::kernel::{self, Access, Kernel, KernelError, Params, Step, Words};
 use std::cell::Cell;
 
+#[path = "adafactor.rs"]
+mod adafactor;
+#[path = "adafactor_factors.rs"]
+mod adafactor_factors;
+#[path = "adafactor_mean.rs"]
+mod adafactor_mean;
+#[path = "adafactor_partials.rs"]
+mod adafactor_partials;
+#[path = "adafactor_second.rs"]
+mod adafactor_second;
 #[path = "adam.rs"]
 mod adam;
+#[path = "adam8bit.rs"]
+mod adam8bit;
 #[path = "add.rs"]
 mod add;
 #[path = "attention_delta.rs"]
@@ -46,6 +58,8 @@ mod batch_norm_grad_partials;
 mod bias;
 #[path = "broadcast.rs"]
 mod broadcast;
+#[path = "bytes.rs"]
+mod bytes;
 #[path = "cast.rs"]
 mod cast;
 #[path = "causal_softmax.rs"]
@@ -74,6 +88,8 @@ mod depthwise;
 mod depthwise_input_grad;
 #[path = "depthwise_weight_grad.rs"]
 mod depthwise_weight_grad;
+#[path = "dequantize_i8.rs"]
+mod dequantize_i8;
 #[path = "dropout.rs"]
 mod dropout;
 #[path = "embedding.rs"]
@@ -98,6 +114,10 @@ mod layer_norm;
 mod layer_norm_grad;
 #[path = "layer_norm_grad_partials.rs"]
 mod layer_norm_grad_partials;
+#[path = "lion.rs"]
+mod lion;
+#[path = "loss_scale.rs"]
+mod loss_scale;
 #[path = "matmul.rs"]
 mod matmul;
 #[path = "max_pool.rs"]
@@ -112,6 +132,8 @@ mod norm_finish;
 mod norm_partials;
 #[path = "pick_row.rs"]
 mod pick_row;
+#[path = "quantize_i8.rs"]
+mod quantize_i8;
 #[path = "reduce.rs"]
 mod reduce;
 #[path = "relu.rs"]
@@ -126,6 +148,8 @@ mod relu_grad;
 mod rotary;
 #[path = "scale.rs"]
 mod scale;
+#[path = "scale_by.rs"]
+mod scale_by;
 #[path = "sgd.rs"]
 mod sgd;
 #[path = "sigmoid.rs"]
@@ -158,7 +182,13 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
     Some(match stem {
         // One twin for the whole ladder: the rungs differ in speed only, and must not differ in their results.
         "matmul_naive" | "matmul_tiled" | "matmul_register" => matmul::run,
+        "adafactor" => adafactor::run,
+        "adafactor_factors" => adafactor_factors::run,
+        "adafactor_mean" => adafactor_mean::run,
+        "adafactor_partials" => adafactor_partials::run,
+        "adafactor_second" => adafactor_second::run,
         "adam" => adam::run,
+        "adam8bit" => adam8bit::run,
         "add" => add::run,
         "attention_delta" => attention_delta::run,
         "attention_fused" => attention_fused::run,
@@ -191,6 +221,7 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
         "depthwise" => depthwise::run,
         "depthwise_input_grad" => depthwise_input_grad::run,
         "depthwise_weight_grad" => depthwise_weight_grad::run,
+        "dequantize_i8" => dequantize_i8::run,
         "dropout" => dropout::run,
         "embedding" => embedding::run,
         "embedding_grad" => embedding_grad::run,
@@ -202,12 +233,15 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
         "layer_norm" => layer_norm::run,
         "layer_norm_grad" => layer_norm_grad::run,
         "layer_norm_grad_partials" => layer_norm_grad_partials::run,
+        "lion" => lion::run,
+        "loss_scale" => loss_scale::run,
         "max_pool" => max_pool::run,
         "max_pool_grad" => max_pool_grad::run,
         "momentum" => momentum::run,
         "norm_finish" => norm_finish::run,
         "norm_partials" => norm_partials::run,
         "pick_row" => pick_row::run,
+        "quantize_i8" => quantize_i8::run,
         "reduce" => reduce::run,
         "relu" => relu::run,
         "relu6" => relu6::run,
@@ -215,6 +249,7 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
         "relu_grad" => relu_grad::run,
         "rotary" => rotary::run,
         "scale" => scale::run,
+        "scale_by" => scale_by::run,
         "sgd" => sgd::run,
         "sigmoid" => sigmoid::run,
         "sigmoid_grad" => sigmoid_grad::run,

@@ -121,17 +121,14 @@ fn adafactor(graph: &Graph, node: &Node, part: Adafactor) -> (String, Params, Gr
     let n = batch * rows * cols;
     let stem = Rule::Adafactor(part).name();
     let form = |factored: bool| if factored { "factored" } else { "full" };
-    let sizes = Params::new()
-        .with("batch", batch)
-        .with("rows", rows)
-        .with("cols", cols);
+    let sizes = Params::new().with("rows", rows).with("cols", cols);
     match part {
         Adafactor::Factors => (stem.into(), sizes, Grid::Invocations(batch * (rows + cols))),
         Adafactor::Mean => {
             let batch = node.writes.first().map_or(1, |v| graph[*v].elements());
             let rows = shape(0).iter().product::<usize>() / batch.max(1);
             let params = Params::new().with("batch", batch).with("rows", rows);
-            (stem.into(), params, Grid::Invocations(batch))
+            (stem.into(), params, Grid::Each(batch))
         }
         Adafactor::Second => {
             let params = Params::new().with("n", n);
