@@ -66,7 +66,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) groups
         scales[block] = select(without, size / 127.0, has_codes);
     }
     for (var i = first + lane; i < end; i += WG) {
-        let q = round(bitcast<vec4f>(x[i]) * (127.0 / size));
+        let q = round(x[i] * (127.0 / size));
         codes[i] = pack(clamp(q, vec4f(-127.0), vec4f(127.0)), inside(i) & vec4<bool>(has_codes));
     }
 }
