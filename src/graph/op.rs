@@ -131,7 +131,6 @@ pub enum Op {
 /// Partial sums per tensor in the global norm. Fixed, so that the order of the sum does not depend on the adapter.
 pub const NORM_PARTIALS: usize = 64;
 
-
 /// Whether a kernel overwrites its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accumulate {
