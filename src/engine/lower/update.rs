@@ -123,7 +123,10 @@ fn adafactor(graph: &Graph, node: &Node, part: Adafactor) -> (String, Params, Gr
     let form = |factored: bool| if factored { "factored" } else { "full" };
     let sizes = Params::new().with("rows", rows).with("cols", cols);
     match part {
-        Adafactor::Factors => (stem.into(), sizes, Grid::Invocations(batch * (rows + cols))),
+        Adafactor::Factors => {
+            let params = sizes.with("batch", batch);
+            (stem.into(), params, Grid::Invocations(batch * (rows + cols)))
+        }
         Adafactor::Mean => {
             let batch = node.writes.first().map_or(1, |v| graph[*v].elements());
             let rows = shape(0).iter().product::<usize>() / batch.max(1);
