@@ -142,7 +142,7 @@ fn compile(
         entry,
         "        wgsl: include_str!({file:?}), source: include_str!({path:?}),"
     )?;
-    writeln!(entry, "        formats: &[], {} }},", reflect(&module)?)?;
+    writeln!(entry, "        {} }},", reflect(&module)?)?;
     Ok(entry)
 }
 

@@ -7,11 +7,11 @@
 //
 // As torch.optim.Adam. Variant decoupled is AdamW (Loshchilov and Hutter, 2019): d = clip * g, and first
 // w *= 1 - lr * weight_decay.
-// bias1 = 1 - beta1^t and bias2 = 1 - beta2^t are norm[3] and norm[4], and must be computed from beta1 and beta2 as
+// bias1 = 1 - beta1^t and bias2 = 1 - beta2^t come from the step uniform, and must be computed from beta1 and beta2 as
 // rounded to F32, as 1 - beta2 is here: at t = 1 both then cancel. lr is step.lr; clip is norm[1] from norm_finish,
-// 1 when nothing is clipped. Where norm[2] is not 0 the update is skipped: nothing is written.
+// 1 when nothing is clipped.
 //
-// Shapes: g, w, m and v hold n elements each, norm holds the 8 numbers of norm_finish.
+// Shapes: g, w, m and v hold n elements each, norm holds 2.
 // Reads norm and g, reads and writes w, m and v: two numbers of state per weight.
 // One invocation handles four neighbouring elements.
 
@@ -42,10 +42,6 @@ fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) grou
     if (i >= (params.n + 3u) / 4u) {
         return;
     }
-    // A broken gradient: norm_finish asks to leave everything as it is.
-    if (norm[2] != 0.0) {
-        return;
-    }
     @if(!decoupled) let weight = w[i];
     @if(!decoupled) let d = norm[1] * g[i] + params.weight_decay * weight;
     @if(decoupled) let weight = w[i] * (1.0 - step.lr * params.weight_decay);
@@ -54,5 +50,5 @@ fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) grou
     let square = params.beta2 * v[i] + (1.0 - params.beta2) * d * d;
     m[i] = mean;
     v[i] = square;
-    w[i] = weight - step.lr * (mean / norm[3]) / (sqrt(square / norm[4]) + params.eps);
+    w[i] = weight - step.lr * (mean / step.bias1) / (sqrt(square / step.bias2) + params.eps);
 }

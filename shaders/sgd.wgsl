@@ -1,9 +1,8 @@
 // Stochastic gradient descent: w -= lr * (clip * g + weight_decay * w).
 //
 // As torch.optim.SGD without momentum. lr is step.lr; clip is norm[1] from norm_finish, 1 when nothing is clipped.
-// Where norm[2] is not 0 the update is skipped: nothing is written.
 //
-// Shapes: g and w hold n elements each, norm holds the 8 numbers of norm_finish.
+// Shapes: g and w hold n elements each, norm holds 2.
 // Reads norm and g, reads and writes w. Needs no state.
 // One invocation handles four neighbouring elements.
 
@@ -27,10 +26,6 @@ struct Params {
 fn main(@builtin(global_invocation_id) gid: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = linear_index(gid, groups, WG);
     if (i >= (params.n + 3u) / 4u) {
-        return;
-    }
-    // A broken gradient: norm_finish asks to leave everything as it is.
-    if (norm[2] != 0.0) {
         return;
     }
     let d = norm[1] * g[i] + params.weight_decay * w[i];

@@ -14,8 +14,6 @@ pub enum DType {
     Bf16,
     /// Unsigned 32-bit integers: labels.
     U32,
-    /// 8-bit integers, four to a 32-bit word, that a scale beside them gives a meaning.
-    I8,
 }
 
 impl DType {
@@ -25,7 +23,6 @@ impl DType {
         match self {
             Self::F32 | Self::U32 => elements.saturating_mul(4),
             Self::F16 | Self::Bf16 => elements.div_ceil(2).saturating_mul(4),
-            Self::I8 => elements.div_ceil(4).saturating_mul(4),
         }
     }
 
@@ -36,7 +33,6 @@ impl DType {
             Self::F16 => "f16",
             Self::Bf16 => "bf16",
             Self::U32 => "u32",
-            Self::I8 => "i8",
         }
     }
 }

@@ -2,15 +2,11 @@
 
 use crate::data::{Samples, SourceInfo};
 use crate::dtype::DType;
-use crate::experiment::{Checkpoint, Experiment, Form, Lifetimes, Model, Transformer};
+use crate::experiment::{Experiment, Form, Model, Transformer};
 use crate::graph::{Accumulate, Class, Graph, GraphError, Op, Phase, Program, ValueId, backward};
 use crate::nn::{self, Decoded, Tokens};
-use crate::plan::{Plan, Reuse};
-use crate::technique::checkpointing::Placement;
-use crate::technique::placement::Point;
-use crate::technique::{
-    accumulation, checkpointing, clipping, loss_scaling, optimizer, placement, precision, release,
-};
+use crate::plan::Plan;
+use crate::technique::{accumulation, clipping, optimizer};
 use std::sync::Arc;
 
 /// How many guesses count in the second measure of a classifier, where it has more classes than that.
@@ -68,23 +64,9 @@ pub struct TextValues {
 /// # Errors
 /// Names the layer and both shapes where two do not fit.
 pub fn plan(experiment: &Experiment, source: &SourceInfo) -> Result<StepPlan, GraphError> {
-    let (mut step, graph) = begin(experiment, source)?;
-    let placement = match experiment.techniques.checkpoint {
-        Checkpoint::Budget(budget) => {
-            let judge = |placement: &Placement| judged(&step, &graph, experiment, placement);
-            placement::under_budget(&graph, budget.0, &judge)?
-        }
-        fixed => checkpointing::fixed(&graph, fixed),
-    };
-    step.complete(graph, experiment, &placement)?;
-    Ok(step)
-}
-
-/// Forward and backward pass, with nothing else yet.
-fn begin(experiment: &Experiment, source: &SourceInfo) -> Result<(StepPlan, Graph), GraphError> {
     let rows = accumulation::micro_rows(experiment.data.batch, experiment.techniques.accumulate);
     let mut graph = Graph::new();
-    let step = match (&experiment.model, &source.samples) {
+    let mut step = match (&experiment.model, &source.samples) {
         (Model::Transformer(model), Samples::Text { vocabulary }) => {
             text_step(&mut graph, model, *vocabulary, rows)?
         }
@@ -100,33 +82,12 @@ fn begin(experiment: &Experiment, source: &SourceInfo) -> Result<(StepPlan, Grap
             });
         }
     };
-    Ok((step, graph))
-}
-
-/// Placements of checkpoints for `experiment`, of which none needs both more bytes and more recomputed work than another.
-///
-/// # Errors
-/// As [`plan`].
-pub fn checkpoint_curve(
-    experiment: &Experiment,
-    source: &SourceInfo,
-) -> Result<Vec<Point>, GraphError> {
-    let (step, graph) = begin(experiment, source)?;
-    let judge = |placement: &Placement| judged(&step, &graph, experiment, placement);
-    placement::curve(&graph, &judge)
-}
-
-/// Peak and recomputed multiply-adds of the real plan of a placement.
-fn judged(
-    step: &StepPlan,
-    graph: &Graph,
-    experiment: &Experiment,
-    placement: &Placement,
-) -> Result<(u64, u64), GraphError> {
-    let mut step = step.clone();
-    step.complete(graph.clone(), experiment, placement)?;
-    let recomputed = checkpointing::recomputed(&step.plan.graph);
-    Ok((step.plan.peak_bytes(), recomputed.multiply_adds))
+    graph.enter(Program::Update, Phase::Update);
+    step.norm = clipping::global_norm(&mut graph)?;
+    optimizer::update(&mut graph, &experiment.train.optimizer, step.norm);
+    step.evaluate(&mut graph, experiment)?;
+    step.plan = Arc::new(Plan::new(graph));
+    Ok(step)
 }
 
 /// Forward and backward of a classifier.
@@ -256,41 +217,6 @@ impl StepPlan {
             hits,
             text,
         }
-    }
-
-    /// Applies the techniques to a `graph` that has its forward and backward pass, adds the other programs, and plans.
-    fn complete(
-        &mut self,
-        mut graph: Graph,
-        experiment: &Experiment,
-        placement: &Placement,
-    ) -> Result<(), GraphError> {
-        let techniques = &experiment.techniques;
-        let optimizer = &experiment.train.optimizer;
-        checkpointing::rewrite(&mut graph, placement, techniques.recompute)?;
-        let scale = match techniques.loss_scale {
-            Some(scale) => Some(loss_scaling::rewrite(&mut graph, scale, optimizer)?),
-            None => None,
-        };
-        if techniques.release_gradients {
-            self.norm = release::update(&mut graph, optimizer, scale)?;
-        } else {
-            graph.enter(Program::Update, Phase::Update);
-            self.norm = clipping::global_norm(&mut graph, scale)?;
-            optimizer::update(&mut graph, optimizer, self.norm)?;
-        }
-        if let (Some(scale), Some(value)) = (techniques.loss_scale, scale) {
-            loss_scaling::next_scale(&mut graph, scale, optimizer, [self.norm, value]);
-        }
-        self.evaluate(&mut graph, experiment)?;
-        precision::rewrite(&mut graph, techniques.precision);
-        let reuse = match (techniques.lifetimes, techniques.in_place) {
-            (Lifetimes::Naive, _) => Reuse::Nothing,
-            (Lifetimes::Tight, false) => Reuse::Slots,
-            (Lifetimes::Tight, true) => Reuse::InPlace,
-        };
-        self.plan = Arc::new(Plan::with(graph, reuse));
-        Ok(())
     }
 
     /// Adds the programs that only look: loss and measures on a batch, and the next token of a text.

@@ -209,7 +209,7 @@ pub struct Field {
 }
 
 /// One compiled variant of one file in `shaders/`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Kernel {
     /// Stem and features: `relu`, `relu.in_place`, `matmul_register.tn`.
     pub name: &'static str,
@@ -223,8 +223,6 @@ pub struct Kernel {
     pub source: &'static str,
     /// Storage bindings of group 0 in order.
     pub bindings: &'static [Access],
-    /// How each of them is stored, for a kernel over packed storage; empty for one that runs as it is written.
-    pub formats: &'static [super::formats::Format],
     /// Fields of group 1, binding 0 (`params`); empty if the kernel has none.
     pub params: &'static [Field],
     /// Whether group 1, binding 1 (`step`) is declared.

@@ -1,17 +1,15 @@
 //! Engines run plans: on a device through WebGPU, or on the host with the kernels' twins.
 
 pub mod cpu;
-mod formats;
 pub mod gpu;
 pub mod kernel;
 mod ledger;
 mod lower;
 mod memory;
 
-pub use formats::{Format, formatted, formatted_kernels};
 pub use kernel::{IGNORE, Step};
 pub use ledger::{Ledger, OutOfMemory};
-pub use lower::{Binding, Launch, Target, Tier, launches};
+pub use lower::{Binding, Launch, Tier, launches};
 
 use crate::graph::{Program, ValueId};
 use crate::plan::{LimitError, Plan};

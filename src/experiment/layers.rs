@@ -130,18 +130,8 @@ fn merge(below: &mut Table, above: &Table) {
             below.remove(field);
         }
     }
-    // So does the scale of the loss to the number format.
-    if let (Some(old), Some(new)) = (below.get("precision"), above.get("precision"))
-        && old != new
-    {
-        below.remove("loss_scale");
-    }
     for (key, value) in above {
         match (below.get_mut(key), value) {
-            // One choice that is written as a table.
-            (Some(_), Value::Table(_)) if key == "checkpoint" => {
-                below.insert(key.clone(), value.clone());
-            }
             (Some(Value::Table(old)), Value::Table(new)) => {
                 if changes_kind(old, new) {
                     // The other fields belong to the kind that is replaced.

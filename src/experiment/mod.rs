@@ -9,12 +9,11 @@ mod error;
 mod field;
 mod image_model;
 mod layers;
-mod memory;
 mod model;
 mod optimizer;
 mod schedule;
 mod section;
-mod techniques;
+mod settings;
 mod train;
 mod transformer;
 
@@ -26,13 +25,10 @@ mod tests;
 pub use data::{Data, LastBatch, Tokenizer};
 pub use error::{ExperimentError, Problem};
 pub use image_model::{Cnn, EfficientNet, MobileNet, PoolKind};
-pub use memory::Memory;
 pub use model::{Activation, Mlp, Model};
-pub use optimizer::{MIN_8BIT_ELEMENTS, OPTIMIZERS, Optimizer, OptimizerKind};
+pub use optimizer::{Optimizer, OptimizerKind};
 pub use schedule::{Schedule, ScheduleKind};
-pub use techniques::{
-    Checkpoint, Compress, Lifetimes, LossScale, Offload, Precision, Recompute, Techniques,
-};
+pub use settings::{Memory, Precision, Techniques};
 pub use train::Train;
 pub use transformer::{Form, MlpKind, NormKind, Positions, Transformer};
 
@@ -169,8 +165,7 @@ impl Experiment {
         self.model.check(problems);
         self.data.check(problems);
         self.train.check(problems);
-        self.techniques
-            .check(self.data.batch, &self.train, problems);
+        self.techniques.check(self.data.batch, problems);
         self.memory.check(problems);
     }
 }

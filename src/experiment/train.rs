@@ -80,7 +80,6 @@ impl Train {
             problems.value("train.clip", clip, allowed);
         }
         self.optimizer.check(problems);
-        self.optimizer.check_schedule(&self.schedule, problems);
         self.schedule.check(self.steps, problems);
     }
 }

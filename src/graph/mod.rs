@@ -10,15 +10,13 @@ mod cost;
 mod image_op;
 mod op;
 mod text_op;
-mod update_op;
 
 pub use backward::backward;
 pub use build::chunk_rows;
 pub use class::{ByClass, CLASSES, Class};
 pub use image_op::{ImageOp, Pool, Window};
-pub use op::{Accumulate, Axis, NORM_PARTIALS, Op};
+pub use op::{Accumulate, Axis, NORM_PARTIALS, Op, Rule};
 pub use text_op::{Heads, RowNorm, TextOp};
-pub use update_op::{Adafactor, NORM_VALUES, Rule, SCALE_VALUES};
 
 use crate::dtype::DType;
 use serde::{Deserialize, Serialize};
@@ -100,15 +98,6 @@ pub enum Init {
         /// Largest absolute value.
         bound: f32,
     },
-    /// The scale of the loss, with the biases of the first update.
-    Scale {
-        /// The first scale.
-        initial: f32,
-        /// Bias of the first moment.
-        bias1: f32,
-        /// Bias of the second moment.
-        bias2: f32,
-    },
     /// Cosine and sine of the angles of rotary positions: [positions, head_dim], pairs side by side.
     Rotary,
 }
@@ -157,10 +146,6 @@ pub struct Node {
     pub program: Program,
     /// Part of the step it belongs to.
     pub phase: Phase,
-    /// Block of the network it belongs to, counted from 0 in the order of the forward pass.
-    pub block: usize,
-    /// Whether it computes for a second time what the forward pass did not keep.
-    pub recompute: bool,
 }
 
 /// A trainable value with its gradient.
@@ -170,8 +155,6 @@ pub struct Parameter {
     pub value: ValueId,
     /// The gradient, once [`backward`] has made it.
     pub gradient: Option<ValueId>,
-    /// The copy in half precision that products read, under mixed precision.
-    pub half: Option<ValueId>,
 }
 
 /// Something is wrong with the network as described; always found before any memory is taken.
@@ -237,16 +220,6 @@ pub enum GraphError {
         /// Shape of the input.
         shape: Vec<usize>,
     },
-    /// No placement of checkpoints stays under the budget.
-    #[error(
-        "techniques.checkpoint.budget = {budget} bytes: no choice of checkpoints keeps the peak under it; the lowest found is {least} bytes. Raise the budget, or combine it with techniques.accumulate, techniques.precision or a lighter optimizer"
-    )]
-    Budget {
-        /// The budget.
-        budget: u64,
-        /// The lowest peak of a placement.
-        least: u64,
-    },
     /// The operation has no gradient by the input that needs one.
     #[error("{op} (\"{node}\") has no gradient, but a parameter is reached through it")]
     NoGradient {
@@ -268,7 +241,6 @@ pub struct Graph {
     pub parameters: Vec<Parameter>,
     program: Program,
     phase: Phase,
-    block: usize,
     n_dropouts: u32,
 }
 

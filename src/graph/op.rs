@@ -1,6 +1,6 @@
 //! What a node of the step graph computes.
 
-use super::{ImageOp, Rule, TextOp};
+use super::{ImageOp, TextOp};
 use crate::dtype::DType;
 
 /// An operation. Shapes are those of the builder methods of [`super::Graph`].
@@ -90,42 +90,10 @@ pub enum Op {
         /// Where in the output they go.
         offset: usize,
     },
-    /// Norm of a gradient and the factor that clips it: [`super::NORM_VALUES`] numbers.
-    NormFinish {
-        /// First of the partial sums.
-        offset: usize,
-        /// Number of them.
-        count: usize,
-        /// Takes off the scale of the loss, and tells the optimizer to skip a gradient that is no finite number.
-        scaled: bool,
-    },
-    /// Update of one parameter, or a part of it.
+    /// Global norm and the factor that clips it.
+    NormFinish,
+    /// Update of one parameter.
     Update(Rule),
-    /// Multiplication by a number that is on the device: the scale of the loss.
-    ScaleBy,
-    /// The scale of the loss for the next update.
-    LossScale {
-        /// Good updates in a row after which the scale doubles.
-        growth_every: usize,
-        /// Decay of the optimizer's first moment, whose bias follows the updates that were made.
-        beta1: f32,
-        /// Decay of its second moment.
-        beta2: f32,
-    },
-    /// To 8-bit integers with one scale for a block of elements.
-    Quantize {
-        /// Elements of a block.
-        block: usize,
-    },
-    /// Back from [`Op::Quantize`].
-    Dequantize {
-        /// Elements of a block.
-        block: usize,
-    },
-    /// Copies a value to the host and keeps it there under the name of the value.
-    Store,
-    /// Copies a value back from the host.
-    Fetch,
 }
 
 /// Partial sums per tensor in the global norm. Fixed, so that the order of the sum does not depend on the adapter.
@@ -153,6 +121,38 @@ pub enum Axis {
     All,
 }
 
+/// An optimizer's update rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// Stochastic gradient descent.
+    Sgd {
+        /// L2 pull.
+        weight_decay: f32,
+    },
+    /// Gradient descent with momentum.
+    Momentum {
+        /// Share of the velocity that is kept.
+        momentum: f32,
+        /// Look one step ahead.
+        nesterov: bool,
+        /// L2 pull.
+        weight_decay: f32,
+    },
+    /// Adam and AdamW.
+    Adam {
+        /// Decay of the first moment.
+        beta1: f32,
+        /// Decay of the second moment.
+        beta2: f32,
+        /// Added to the root of the second moment.
+        eps: f32,
+        /// Weight decay.
+        weight_decay: f32,
+        /// AdamW: the decay is taken from the weight, not added to the gradient.
+        decoupled: bool,
+    },
+}
+
 impl Op {
     /// The word for the operation in node names and messages.
     pub fn name(&self) -> &'static str {
@@ -176,14 +176,10 @@ impl Op {
             Self::Text(op) => op.name(),
             Self::Cast { .. } => "cast",
             Self::NormPartials { .. } => "norm_partials",
-            Self::NormFinish { .. } => "norm_finish",
-            Self::Update(rule) => rule.name(),
-            Self::ScaleBy => "scale_by",
-            Self::LossScale { .. } => "loss_scale",
-            Self::Quantize { .. } => "quantize_i8",
-            Self::Dequantize { .. } => "dequantize_i8",
-            Self::Store => "store",
-            Self::Fetch => "fetch",
+            Self::NormFinish => "norm_finish",
+            Self::Update(Rule::Sgd { .. }) => "sgd",
+            Self::Update(Rule::Momentum { .. }) => "momentum",
+            Self::Update(Rule::Adam { .. }) => "adam",
         }
     }
 
@@ -198,7 +194,6 @@ impl Op {
             | Self::Dropout { .. }
             | Self::Add
             | Self::Scale { .. }
-            | Self::ScaleBy
             | Self::CrossEntropyGrad => true,
             Self::Image(op) => op.can_run_in_place(),
             Self::Text(op) => op.can_run_in_place(),

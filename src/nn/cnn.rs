@@ -21,7 +21,6 @@ pub(super) fn forward(
         let window = Window::same(3, 2);
         x = graph.pool("stem.pool", x, Pool::Max, window)?;
     }
-    graph.next_block();
     for stage in 0..cnn.stages {
         let width = cnn.width << stage;
         for index in 0..cnn.blocks() {
@@ -31,7 +30,6 @@ pub(super) fn forward(
                 None => residual(graph, &name, x, width, if halves { 2 } else { 1 })?,
                 Some(pool) => plain(graph, &name, x, width, halves.then_some(pool))?,
             };
-            graph.next_block();
         }
     }
     let x = graph.global_pool("pool", x)?;

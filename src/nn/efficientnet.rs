@@ -77,7 +77,6 @@ pub(super) fn forward(
         stem,
         After::Silu,
     )?;
-    graph.next_block();
     let mut index = 0;
     for stage in STAGES.iter().take(efficientnet.stages) {
         let repeats = (stage.repeats as f32 * deep).ceil().max(1.0) as usize;
@@ -90,7 +89,6 @@ pub(super) fn forward(
                 window: Window::same(stage.kernel, stride),
             };
             x = mbconv(graph, &format!("block{index}"), x, &block)?;
-            graph.next_block();
             index += 1;
         }
     }

@@ -26,7 +26,6 @@ pub(super) fn forward(
         if training && mlp.dropout > 0.0 {
             x = graph.dropout(&format!("{layer}.dropout"), x, mlp.dropout)?;
         }
-        graph.next_block();
     }
     head(graph, x, classes)
 }

@@ -31,10 +31,8 @@ pub(super) fn forward(
     let width = |channels: usize| round_channels(channels as f32 * mobilenet.width);
     let stem = Window::same(3, stem_stride(graph, pictures));
     let mut x = conv_norm(graph, "stem", pictures, width(32), stem, After::Relu6)?;
-    graph.next_block();
     for (index, (channels, stride)) in LAYERS.into_iter().take(mobilenet.layers).enumerate() {
         x = separable(graph, &format!("layer{index}"), x, width(channels), stride)?;
-        graph.next_block();
     }
     let x = graph.global_pool("pool", x)?;
     head(graph, x, classes)

@@ -51,10 +51,8 @@ pub fn decode(
         Positions::Rotary => Some(rotary_table(graph, model)),
     };
     x = dropout(graph, model, "embedding.dropout", x, training)?;
-    graph.next_block();
     for index in 0..model.layers {
         x = block(graph, model, &format!("block{index}"), x, turned, training)?;
-        graph.next_block();
     }
     let hidden = norm(graph, model, "final_norm", x)?;
     let head = if model.tied {

@@ -74,8 +74,7 @@ fn by_rows(like: Cut, rows: usize, per_row: u64, block: usize) -> Vec<Cut> {
 }
 
 /// The launches of a linear layer with its loss. For each piece of the rows: the logits (part 0), then their loss or
-/// gradient (part 1), and for the gradient the products by the input (part 2) and by the weights (part 3), before them the
-/// scale of the loss (part 4) where there is one.
+/// gradient (part 1), and for the gradient the products by the input (part 2) and by the weights (part 3).
 fn chunks(graph: &Graph, node: &Node, transposed: bool, gradient: bool) -> Vec<Cut> {
     let (rows, width) = matrix(&graph[node.reads[0]].shape, false);
     let weight = &graph[node.reads[1]].shape;
@@ -96,9 +95,6 @@ fn chunks(graph: &Graph, node: &Node, transposed: bool, gradient: bool) -> Vec<C
         all.extend(by_rows(part(0), chunk, per_row, ROW_BLOCK));
         all.push(part(1));
         if gradient {
-            if node.reads.len() > 4 {
-                all.push(part(4));
-            }
             all.extend(by_rows(part(2), chunk, per_row, ROW_BLOCK));
             let per_row = chunk as u64 * weight_cols as u64;
             all.extend(by_rows(part(3), weight_rows, per_row, ROW_BLOCK));

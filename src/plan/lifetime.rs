@@ -22,31 +22,27 @@ pub(super) fn aliases(graph: &Graph) -> Vec<ValueId> {
     roots
 }
 
-/// Decides the class of every transient value: activations are results of the forward pass that the backward pass reads,
-/// whether they were kept or computed a second time; all else is workspace.
+/// Decides the class of every transient value: activations are made in forward and read in backward, all else is
+/// workspace.
 pub(super) fn classify(graph: &mut Graph, roots: &[ValueId]) {
-    let mut kept = vec![false; roots.len()];
-    let mut again = vec![false; roots.len()];
-    let mut is_activation = vec![false; roots.len()];
+    let mut made_in_forward = vec![false; roots.len()];
+    let mut read_in_backward = vec![false; roots.len()];
     for node in &graph.nodes {
-        if node.phase == Phase::Backward && node.op != Op::Reshape {
-            for root in node.reads.iter().map(|value| roots[value.0].0) {
-                is_activation[root] |= kept[root] || (again[root] && !node.recompute);
-            }
+        for value in node.writes.iter().filter(|_| node.phase == Phase::Forward) {
+            made_in_forward[roots[value.0].0] = true;
         }
-        for root in node.writes.iter().map(|value| roots[value.0].0) {
-            kept[root] |= node.phase == Phase::Forward;
-            again[root] |= node.recompute;
+        for value in node
+            .reads
+            .iter()
+            .filter(|_| node.phase == Phase::Backward && node.op != Op::Reshape)
+        {
+            read_in_backward[roots[value.0].0] = true;
         }
     }
     for (index, root) in roots.iter().map(|root| root.0).enumerate() {
-        // A gradient that is released at once is transient, and a gradient all the same.
-        let open = matches!(
-            graph.values[root].class,
-            Class::Workspace | Class::Activations
-        );
-        if open && !graph.values[index].persistent && !graph.values[root].persistent {
-            graph.values[index].class = if is_activation[root] {
+        if !graph.values[index].persistent && !graph.values[root].persistent {
+            let kept = made_in_forward[root] && read_in_backward[root];
+            graph.values[index].class = if kept {
                 Class::Activations
             } else {
                 Class::Workspace

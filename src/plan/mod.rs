@@ -100,30 +100,12 @@ pub struct Plan {
     pub fixtures: Vec<Fixture>,
 }
 
-/// How the bytes of transient values are used again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reuse {
-    /// Not inside a program: every value keeps its bytes to the end of it.
-    Nothing,
-    /// By values that are made after the last use.
-    Slots,
-    /// By those, and by the output of the last use itself where an operation can write over its input.
-    #[default]
-    InPlace,
-}
-
 impl Plan {
-    /// Plans all programs of `graph` with as few bytes as can be. They never run at the same time, so they share the
-    /// slots.
-    pub fn new(graph: Graph) -> Self {
-        Self::with(graph, Reuse::default())
-    }
-
-    /// [`Plan::new`] with another use of the bytes of transient values.
-    pub fn with(mut graph: Graph, reuse: Reuse) -> Self {
+    /// Plans all programs of `graph`. They never run at the same time, so they share the slots.
+    pub fn new(mut graph: Graph) -> Self {
         let aliases = lifetime::aliases(&graph);
         lifetime::classify(&mut graph, &aliases);
-        let mut slots = slots::Slots::new(&graph, &aliases, reuse);
+        let mut slots = slots::Slots::new(&graph, &aliases);
         let mut programs: Vec<PlannedProgram> = PROGRAMS
             .into_iter()
             .map(|program| slots.place(&graph, program))

@@ -4,7 +4,7 @@
 //! even for ranges that do not overlap), which rules out one big arena.
 
 use super::lifetime::lifetimes_of;
-use super::{Place, PlannedNode, PlannedProgram, Reuse, cuts};
+use super::{Place, PlannedNode, PlannedProgram, cuts};
 use crate::graph::{Graph, Node, NodeId, Op, Program, ValueId};
 use crate::units::round_to_buffer;
 
@@ -14,11 +14,10 @@ pub(super) struct Slots {
     roots: Vec<ValueId>,
     bytes: Vec<u64>,
     free: Vec<usize>,
-    reuse: Reuse,
 }
 
 impl Slots {
-    pub(super) fn new(graph: &Graph, roots: &[ValueId], reuse: Reuse) -> Self {
+    pub(super) fn new(graph: &Graph, roots: &[ValueId]) -> Self {
         let places = roots
             .iter()
             .enumerate()
@@ -35,7 +34,6 @@ impl Slots {
             roots: roots.to_vec(),
             bytes: Vec::new(),
             free: Vec::new(),
-            reuse,
         }
     }
 
@@ -43,20 +41,13 @@ impl Slots {
     pub(super) fn place(&mut self, graph: &Graph, program: Program) -> PlannedProgram {
         let ids: Vec<NodeId> = graph.program(program).map(|(id, _)| id).collect();
         let nodes: Vec<&Node> = ids.iter().map(|id| &graph[*id]).collect();
-        let mut lifetimes = lifetimes_of(graph, &self.roots, &nodes);
-        if self.reuse == Reuse::Nothing {
-            let end = nodes.len().saturating_sub(1);
-            lifetimes.values_mut().for_each(|l| l.last = end);
-        }
+        let lifetimes = lifetimes_of(graph, &self.roots, &nodes);
         let mut planned = Vec::with_capacity(nodes.len());
         for (index, node) in nodes.iter().enumerate() {
             let alive_at = |v: &ValueId, at: fn(&super::Lifetime) -> usize| {
                 lifetimes.get(v).is_some_and(|l| at(l) == index)
             };
-            let in_place = match self.reuse {
-                Reuse::InPlace => self.in_place_input(graph, node, |v| alive_at(&v, |l| l.last)),
-                Reuse::Nothing | Reuse::Slots => None,
-            };
+            let in_place = self.in_place_input(graph, node, |v| alive_at(&v, |l| l.last));
             let mut acquires = Vec::new();
             for value in node
                 .writes
@@ -72,12 +63,18 @@ impl Slots {
                 }
                 acquires.push(*value);
             }
-            // In the order of the graph, which is that of the nodes that made them.
-            let dying = lifetimes.iter().filter(|(_, l)| l.last == index);
-            let releases: Vec<ValueId> = dying
-                .map(|(value, _)| *value)
-                .filter(|value| in_place != Some(*value))
-                .collect();
+            let mut releases: Vec<ValueId> = Vec::new();
+            for value in node
+                .reads
+                .iter()
+                .chain(&node.writes)
+                .map(|v| self.roots[v.0])
+            {
+                let given_on = in_place == Some(value);
+                if !given_on && !releases.contains(&value) && alive_at(&value, |l| l.last) {
+                    releases.push(value);
+                }
+            }
             for value in &releases {
                 if let Place::Slot(slot) = self.places[value.0] {
                     self.free.push(slot);

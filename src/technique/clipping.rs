@@ -2,7 +2,7 @@
 
 use super::Technique;
 use crate::dtype::DType;
-use crate::graph::{Class, Graph, GraphError, NORM_PARTIALS, NORM_VALUES, Op, ValueId};
+use crate::graph::{Class, Graph, GraphError, NORM_PARTIALS, Op, ValueId};
 
 /// What the reader is told.
 pub const ABOUT: Technique = Technique {
@@ -13,51 +13,29 @@ pub const ABOUT: Technique = Technique {
     promise: "Costs 64 partial sums per parameter for a moment of the update, and no wait: the factor never leaves the device.",
 };
 
-/// The value that update rules read: [`NORM_VALUES`] numbers.
-pub fn norm_value(graph: &mut Graph) -> ValueId {
-    let workspace = Class::Workspace;
-    graph.persistent("gradient_norm", &[NORM_VALUES], DType::F32, workspace)
-}
-
-/// Adds the nodes of the global norm. Gives the value of [`norm_value`]. `scale` is the scale of the loss, where there
-/// is one: the norm and the limit are those of the gradient without it.
+/// Adds the nodes of the global norm to `update`. Gives the persistent value [norm before clipping, clip factor].
 ///
 /// # Errors
 /// [`GraphError::TooLarge`].
-pub fn global_norm(graph: &mut Graph, scale: Option<ValueId>) -> Result<ValueId, GraphError> {
-    let norm = norm_value(graph);
+pub fn global_norm(graph: &mut Graph) -> Result<ValueId, GraphError> {
+    let norm = graph.persistent("gradient_norm", &[2], DType::F32, Class::Workspace);
     let gradients: Vec<ValueId> = graph.parameters.iter().filter_map(|p| p.gradient).collect();
-    let count = gradients.len() * NORM_PARTIALS;
-    let partials = graph.transient("gradient_norm.partials", &[count], DType::F32)?;
+    let partials = graph.transient(
+        "gradient_norm.partials",
+        &[gradients.len() * NORM_PARTIALS],
+        DType::F32,
+    )?;
     for (index, gradient) in gradients.into_iter().enumerate() {
-        sum_of_squares(graph, gradient, partials, index);
+        let name = format!("{}.sum_of_squares", graph[gradient].name);
+        graph.push(
+            &name,
+            Op::NormPartials {
+                offset: index * NORM_PARTIALS,
+            },
+            &[gradient],
+            &[partials],
+        );
     }
-    finish(graph, "gradient_norm", partials, (0, count), scale, norm);
+    graph.push("gradient_norm", Op::NormFinish, &[partials], &[norm]);
     Ok(norm)
-}
-
-/// Adds the partial sums of one gradient, the `index`-th of those in `partials`.
-pub fn sum_of_squares(graph: &mut Graph, gradient: ValueId, partials: ValueId, index: usize) {
-    let name = format!("{}.sum_of_squares", graph[gradient].name);
-    let offset = index * NORM_PARTIALS;
-    graph.push(&name, Op::NormPartials { offset }, &[gradient], &[partials]);
-}
-
-/// Adds the norm from `count` partial sums of which the first has the number `offset`.
-pub fn finish(
-    graph: &mut Graph,
-    name: &str,
-    partials: ValueId,
-    (offset, count): (usize, usize),
-    scale: Option<ValueId>,
-    norm: ValueId,
-) {
-    let scaled = scale.is_some();
-    let reads: Vec<ValueId> = std::iter::once(partials).chain(scale).collect();
-    let op = Op::NormFinish {
-        offset,
-        count,
-        scaled,
-    };
-    graph.push(name, op, &reads, &[norm]);
 }

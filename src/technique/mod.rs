@@ -3,13 +3,8 @@
 //! A technique knows nothing of a model.
 
 pub mod accumulation;
-pub mod checkpointing;
 pub mod clipping;
-pub mod loss_scaling;
 pub mod optimizer;
-pub mod placement;
-pub mod precision;
-pub mod release;
 
 /// What a technique tells its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,14 +7,6 @@ pub(super) fn initial_words(seed: u32, value: &Value) -> Option<Vec<u32>> {
     let bound = match value.init? {
         Init::Zeros => return None,
         Init::Ones => return Some(vec![1f32.to_bits(); value.elements()]),
-        Init::Scale {
-            initial,
-            bias1,
-            bias2,
-        } => {
-            let numbers = [initial, 0.0, 0.0, 0.0, bias1, bias2, 0.0, 0.0];
-            return Some(numbers.map(f32::to_bits).to_vec());
-        }
         Init::Rotary => return Some(rotary_angles(&value.shape)),
         Init::Uniform { bound } => bound,
     };

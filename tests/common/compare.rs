@@ -138,49 +138,6 @@ pub(crate) fn compare_bits(got: &[u32], expected: &[u32]) -> Result<Agreement, S
     }
 }
 
-/// Compares codes of 8 bits, four to a word. A number halfway between two codes may be rounded either way by a device
-/// whose roots and quotients are off by a unit, so one code in a hundred may be its neighbour, and one of a few.
-///
-/// # Errors
-/// Names the first code that is further off, or says how many are its neighbour.
-pub(crate) fn compare_codes(
-    got: &[u32],
-    expected: &[u32],
-    signed: bool,
-) -> Result<Agreement, String> {
-    if got.len() != expected.len() {
-        return Err(format!(
-            "got {} words, expected {}",
-            got.len(),
-            expected.len()
-        ));
-    }
-    let codes = |words: &[u32]| -> Vec<i32> {
-        let bytes = words.iter().flat_map(|w| w.to_le_bytes());
-        let code = |b: u8| {
-            if signed {
-                i32::from(b.cast_signed())
-            } else {
-                i32::from(b)
-            }
-        };
-        bytes.map(code).collect()
-    };
-    let (got, expected) = (codes(got), codes(expected));
-    let off = |i: &usize| (got[*i] - expected[*i]).abs();
-    if let Some(i) = (0..got.len()).find(|i| off(i) > 1) {
-        return Err(format!(
-            "code [{i}] is {}, expected {}",
-            got[i], expected[i]
-        ));
-    }
-    let neighbours = (0..got.len()).filter(|i| off(i) == 1).count();
-    if neighbours > got.len().div_ceil(100) {
-        return Err(format!("{neighbours} of {} codes differ by one", got.len()));
-    }
-    Ok(Agreement::default())
-}
-
 /// Deterministic test data: a 64-bit linear congruential generator (Knuth's MMIX constants), upper half.
 pub(crate) struct Data(u64);
 
@@ -216,7 +173,7 @@ impl Data {
 }
 
 mod tests {
-    use super::{EXACT, Tolerance, compare, compare_bits, compare_codes};
+    use super::{EXACT, Tolerance, compare, compare_bits};
 
     const LOOSE: Tolerance = Tolerance {
         absolute: 1e-3,
@@ -281,18 +238,5 @@ mod tests {
         }
         assert!(compare(&[1.0 + f32::EPSILON], &[1.0], EXACT).is_err());
         assert!(compare_bits(&[0x8000_0000], &[0]).is_err());
-    }
-
-    #[test]
-    fn the_comparator_of_codes_allows_few_neighbours_and_knows_the_sign() {
-        let expected = [0x80ff_007f, 0x0102_0304];
-        assert!(compare_codes(&expected, &expected, true).is_ok());
-        assert!(compare_codes(&[0x80ff_007f, 0x0102_0305], &expected, false).is_ok());
-        assert!(compare_codes(&[0x80ff_007f, 0x0102_0405], &expected, false).is_err());
-        assert!(compare_codes(&[0x80ff_007f, 0x0102_0306], &expected, false).is_err());
-        // -1 and 0 are neighbours with a sign and far apart without one.
-        assert!(compare_codes(&[0x8000_007f, 0x0102_0304], &expected, true).is_ok());
-        assert!(compare_codes(&[0x8000_007f, 0x0102_0304], &expected, false).is_err());
-        assert!(compare_codes(&expected[1..], &expected, true).is_err());
     }
 }

@@ -2,9 +2,7 @@
 
 use super::compare::{Data, EXACT, Tolerance, roundings};
 use super::kernel_harness::{Case, Grid, Operand};
-use super::{
-    attention_cases, conv_cases, image_cases, optimizer_cases, text_cases, training_cases,
-};
+use super::{attention_cases, conv_cases, image_cases, text_cases, training_cases};
 use headroom::engine::kernel::{Params, Step};
 
 /// Elements: one, the borders of a workgroup of 64 counted in elements and in groups of four, and odd numbers beyond.
@@ -38,7 +36,6 @@ pub(crate) fn all() -> Vec<Case> {
     }
     cases.extend(casts(special_floats().len()));
     cases.extend(training_cases::all());
-    cases.extend(optimizer_cases::all());
     cases.extend(conv_cases::all());
     cases.extend(image_cases::all());
     cases.extend(attention_cases::all());
@@ -58,9 +55,6 @@ pub(crate) const STEP: Step = Step {
     bias2: 0.002_997,
     max_norm: 1.0,
 };
-
-/// What norm_finish leaves for the optimizers: an update to be made, with the biases of [`STEP`].
-pub(crate) const NORM: [f32; 8] = [3.0, 0.3, 0.0, 0.271, 0.002_997, 12.0, 1.0, 0.0];
 
 /// A launch with [`STEP`] of as many workgroups as the invocations need.
 pub(crate) fn case(

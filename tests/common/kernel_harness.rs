@@ -30,8 +30,6 @@ pub(crate) enum Operand {
     InOut(Vec<f32>, Tolerance),
     /// Written only, compared as bit patterns.
     Bits(usize),
-    /// Read and written: words of four codes of 8 bits before the launch, and whether the codes have a sign.
-    Codes(Vec<u32>, bool),
 }
 
 impl Operand {
@@ -40,22 +38,17 @@ impl Operand {
         Self::Input(values.iter().map(|v| v.to_bits()).collect())
     }
 
-    /// Codes that are written only.
-    pub(crate) fn new_codes(words: usize, signed: bool) -> Self {
-        Self::Codes(vec![POISON; words], signed)
-    }
-
     fn pad(&self) -> u32 {
         match self {
             Self::Input(_) => READ_PAD,
-            Self::InOut(..) | Self::Codes(..) => READ_WRITE_PAD,
+            Self::InOut(..) => READ_WRITE_PAD,
             Self::Output(..) | Self::Bits(_) => POISON,
         }
     }
 
     fn initial(&self) -> Vec<u32> {
         match self {
-            Self::Input(words) | Self::Codes(words, _) => words.clone(),
+            Self::Input(words) => words.clone(),
             Self::InOut(values, _) => values.iter().map(|v| v.to_bits()).collect(),
             Self::Output(n, _) | Self::Bits(n) => vec![POISON; *n],
         }
@@ -118,7 +111,6 @@ impl Case {
             let seen = match operand {
                 Operand::Input(_) => continue,
                 Operand::Bits(_) => compare::compare_bits(got, expected),
-                Operand::Codes(_, signed) => compare::compare_codes(got, expected, *signed),
                 Operand::Output(_, t) | Operand::InOut(_, t) => {
                     compare::compare(&floats(got), &floats(expected), *t)
                 }

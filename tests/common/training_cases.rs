@@ -1,7 +1,7 @@
 //! The launches of the kernels around the layers: loss, metric, norm of the gradient, optimizers.
 
 use super::compare::{Data, EXACT, roundings};
-use super::kernel_cases::{NORM, SIZES, STEP, case, with_output};
+use super::kernel_cases::{SIZES, STEP, case, with_output};
 use super::kernel_harness::{Case, Grid, Operand};
 use super::text_cases::row_grid;
 use headroom::engine::kernel::{IGNORE, Params, Step};
@@ -114,44 +114,28 @@ fn norms() -> Vec<Case> {
     }
     for count in [1, 63, 64, 65, 640] {
         for max_norm in [0.0, 0.5, 1e9] {
-            cases.extend(finishes(&mut data, count, max_norm));
+            let partials: Vec<f32> = data.reals(count, 5.0).iter().map(|x| x * x).collect();
+            cases.push(Case {
+                kernel: "norm_finish",
+                label: format!("{count} partials, max_norm {max_norm}"),
+                params: Params::new().with("count", count),
+                step: Step { max_norm, ..STEP },
+                // Positive terms: every addition rounds once, the root and the quotient by a few units each.
+                operands: vec![
+                    Operand::input(&partials),
+                    Operand::Output(2, roundings(count + 16, 0.0)),
+                ],
+                grid: Grid::Groups(1, 1),
+            });
         }
     }
     cases
 }
 
-fn finishes(data: &mut Data, count: usize, max_norm: f32) -> [Case; 2] {
-    let offset = count % 3;
-    let partials: Vec<f32> = data
-        .reals(offset + count, 5.0)
-        .iter()
-        .map(|x| x * x)
-        .collect();
-    let state = [4.0, 3.0, 17.0, 2.0, 0.4, 0.03, 0.0, 0.0];
-    // Positive terms: every addition rounds once, the root and the quotient by a few units each.
-    let norm = Operand::Output(8, roundings(count + 16, 0.0));
-    let partials = Operand::input(&partials);
-    [
-        ("norm_finish", vec![partials.clone(), norm.clone()]),
-        (
-            "norm_finish.scaled",
-            vec![partials, Operand::input(&state), norm],
-        ),
-    ]
-    .map(|(kernel, operands)| Case {
-        kernel,
-        label: format!("{count} partials, max_norm {max_norm}"),
-        params: Params::new().with("count", count).with("offset", offset),
-        step: Step { max_norm, ..STEP },
-        operands,
-        grid: Grid::Groups(1, 1),
-    })
-}
-
 fn optimizers(n: usize) -> Vec<Case> {
     let mut data = Data::new(2000 + n as u64);
     let (norm, g, w) = (
-        Operand::input(&NORM),
+        Operand::input(&[3.0, 0.3]),
         data.reals(n, 4.0),
         data.reals(n, 2.0),
     );

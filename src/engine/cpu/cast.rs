@@ -39,7 +39,7 @@ fn widen(x: &Words, y: &Words, n: usize, to_f32: fn(u32) -> u32) {
 }
 
 /// To the nearest F16, ties to even; NaN stays NaN, values from 65520 up become infinity.
-pub(super) fn f32_to_f16(bits: u32) -> u32 {
+fn f32_to_f16(bits: u32) -> u32 {
     let sign = bits >> 16 & 0x8000;
     let magnitude = bits & 0x7fff_ffff;
     let half = if magnitude > 0x7f80_0000 {
@@ -59,7 +59,7 @@ pub(super) fn f32_to_f16(bits: u32) -> u32 {
 }
 
 /// Exact: every F16 is an F32.
-pub(super) fn f16_to_f32(half: u32) -> u32 {
+fn f16_to_f32(half: u32) -> u32 {
     let sign = (half & 0x8000) << 16;
     let magnitude = half & 0x7fff;
     let bits = if magnitude >= 0x7c00 {
@@ -73,7 +73,7 @@ pub(super) fn f16_to_f32(half: u32) -> u32 {
 }
 
 /// To the nearest BF16, ties to even: the upper half of the F32. NaN stays NaN even when its payload is all below.
-pub(super) fn f32_to_bf16(bits: u32) -> u32 {
+fn f32_to_bf16(bits: u32) -> u32 {
     if bits & 0x7fff_ffff > 0x7f80_0000 {
         return bits >> 16 | 0x40;
     }

@@ -5,18 +5,12 @@ pub mod twins;
 use super::kernel::Step;
 use super::ledger::Ledger;
 use super::memory::{Allocator, Made, Memory, Purpose};
-use super::{Engine, EngineError, EngineInfo, Local, Readback, Target, Tier, launches};
+use super::{Engine, EngineError, EngineInfo, Local, Readback, Tier, launches};
 use crate::graph::{Program, ValueId};
 use crate::plan::Plan;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// The processor tier's kernels have the twins with the plainest loops.
-const TARGET: Target = Target {
-    tier: Tier::Processor,
-    native_f16: false,
-};
 
 /// Makes buffers on the host's heap.
 #[derive(Default)]
@@ -86,14 +80,15 @@ impl CpuEngine {
         }
         let kernels = &mut self.kernels;
         self.memory.walk(&plan, program, |memory, planned| {
-            for launch in launches(&plan.graph, planned, TARGET)? {
+            // The processor tier's kernels have the twins with the plainest loops.
+            for launch in launches(&plan.graph, planned, Tier::Processor)? {
                 let mut bindings = Vec::with_capacity(launch.bindings.len());
                 for bound in &launch.bindings {
                     let words = memory.buffer(&plan, bound.value)?;
                     let offset = (bound.offset_bytes / 4) as usize;
                     bindings.push(words.get(offset..).unwrap_or_default());
                 }
-                twins::run(launch.kernel, &launch.params, step, &bindings)?;
+                twins::run_twin(launch.kernel.name, &launch.params, step, &bindings)?;
                 kernels.insert(launch.kernel.name);
             }
             Ok(())

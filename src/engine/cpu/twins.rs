@@ -4,24 +4,10 @@
 //! the buffers in the shader's order and is written to be read beside the shader, not to be fast; `matmul`, where the
 //! time of a CPU run goes, is the one exception.
 
-use crate::engine::formats::{Format, base};
-use crate::engine::kernel::{self, Access, Kernel, KernelError, Params, Step, Words};
-use std::cell::Cell;
+use crate::engine::kernel::{self, KernelError, Params, Step, Words};
 
-#[path = "adafactor.rs"]
-mod adafactor;
-#[path = "adafactor_factors.rs"]
-mod adafactor_factors;
-#[path = "adafactor_mean.rs"]
-mod adafactor_mean;
-#[path = "adafactor_partials.rs"]
-mod adafactor_partials;
-#[path = "adafactor_second.rs"]
-mod adafactor_second;
 #[path = "adam.rs"]
 mod adam;
-#[path = "adam8bit.rs"]
-mod adam8bit;
 #[path = "add.rs"]
 mod add;
 #[path = "attention_delta.rs"]
@@ -58,8 +44,6 @@ mod batch_norm_grad_partials;
 mod bias;
 #[path = "broadcast.rs"]
 mod broadcast;
-#[path = "bytes.rs"]
-mod bytes;
 #[path = "cast.rs"]
 mod cast;
 #[path = "causal_softmax.rs"]
@@ -88,8 +72,6 @@ mod depthwise;
 mod depthwise_input_grad;
 #[path = "depthwise_weight_grad.rs"]
 mod depthwise_weight_grad;
-#[path = "dequantize_i8.rs"]
-mod dequantize_i8;
 #[path = "dropout.rs"]
 mod dropout;
 #[path = "embedding.rs"]
@@ -114,10 +96,6 @@ mod layer_norm;
 mod layer_norm_grad;
 #[path = "layer_norm_grad_partials.rs"]
 mod layer_norm_grad_partials;
-#[path = "lion.rs"]
-mod lion;
-#[path = "loss_scale.rs"]
-mod loss_scale;
 #[path = "matmul.rs"]
 mod matmul;
 #[path = "max_pool.rs"]
@@ -132,8 +110,6 @@ mod norm_finish;
 mod norm_partials;
 #[path = "pick_row.rs"]
 mod pick_row;
-#[path = "quantize_i8.rs"]
-mod quantize_i8;
 #[path = "reduce.rs"]
 mod reduce;
 #[path = "relu.rs"]
@@ -148,8 +124,6 @@ mod relu_grad;
 mod rotary;
 #[path = "scale.rs"]
 mod scale;
-#[path = "scale_by.rs"]
-mod scale_by;
 #[path = "sgd.rs"]
 mod sgd;
 #[path = "sigmoid.rs"]
@@ -182,13 +156,7 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
     Some(match stem {
         // One twin for the whole ladder: the rungs differ in speed only, and must not differ in their results.
         "matmul_naive" | "matmul_tiled" | "matmul_register" => matmul::run,
-        "adafactor" => adafactor::run,
-        "adafactor_factors" => adafactor_factors::run,
-        "adafactor_mean" => adafactor_mean::run,
-        "adafactor_partials" => adafactor_partials::run,
-        "adafactor_second" => adafactor_second::run,
         "adam" => adam::run,
-        "adam8bit" => adam8bit::run,
         "add" => add::run,
         "attention_delta" => attention_delta::run,
         "attention_fused" => attention_fused::run,
@@ -221,7 +189,6 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
         "depthwise" => depthwise::run,
         "depthwise_input_grad" => depthwise_input_grad::run,
         "depthwise_weight_grad" => depthwise_weight_grad::run,
-        "dequantize_i8" => dequantize_i8::run,
         "dropout" => dropout::run,
         "embedding" => embedding::run,
         "embedding_grad" => embedding_grad::run,
@@ -233,15 +200,12 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
         "layer_norm" => layer_norm::run,
         "layer_norm_grad" => layer_norm_grad::run,
         "layer_norm_grad_partials" => layer_norm_grad_partials::run,
-        "lion" => lion::run,
-        "loss_scale" => loss_scale::run,
         "max_pool" => max_pool::run,
         "max_pool_grad" => max_pool_grad::run,
         "momentum" => momentum::run,
         "norm_finish" => norm_finish::run,
         "norm_partials" => norm_partials::run,
         "pick_row" => pick_row::run,
-        "quantize_i8" => quantize_i8::run,
         "reduce" => reduce::run,
         "relu" => relu::run,
         "relu6" => relu6::run,
@@ -249,7 +213,6 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
         "relu_grad" => relu_grad::run,
         "rotary" => rotary::run,
         "scale" => scale::run,
-        "scale_by" => scale_by::run,
         "sgd" => sgd::run,
         "sigmoid" => sigmoid::run,
         "sigmoid_grad" => sigmoid_grad::run,
@@ -259,63 +222,6 @@ pub fn twin(stem: &str) -> Option<TwinFn> {
         "swiglu_grad" => swiglu_grad::run,
         _ => return None,
     })
-}
-
-/// Runs the twin of `kernel`. Where the kernel stores tensors in 16 bits, the twin gets them as F32, and what it writes is
-/// rounded once, as the kernel does.
-///
-/// # Errors
-/// As [`run_twin`].
-pub fn run(
-    kernel: &Kernel,
-    params: &Params,
-    step: &Step,
-    bindings: &[&Words],
-) -> Result<(), KernelError> {
-    if kernel.formats.is_empty() {
-        return run_twin(kernel.name, params, step, bindings);
-    }
-    let wide: Vec<Option<Vec<Cell<u32>>>> = kernel
-        .formats
-        .iter()
-        .zip(bindings)
-        .map(|(format, words)| widened(*format, words))
-        .collect();
-    let all: Vec<&Words> = wide
-        .iter()
-        .zip(bindings)
-        .map(|(wide, words)| wide.as_deref().unwrap_or(words))
-        .collect();
-    run_twin(base(kernel)?.name, params, step, &all)?;
-    let written = kernel.bindings.iter().zip(kernel.formats);
-    for ((access, format), (wide, words)) in written.zip(wide.iter().zip(bindings)) {
-        if let (Access::ReadWrite, Some(wide)) = (access, wide) {
-            narrowed(*format, wide, words);
-        }
-    }
-    Ok(())
-}
-
-/// The elements of packed words as F32; none for words that are no packed ones.
-fn widened(format: Format, words: &Words) -> Option<Vec<Cell<u32>>> {
-    let widen = match format {
-        Format::Full => return None,
-        Format::F16 | Format::NativeF16 => cast::f16_to_f32,
-        Format::Bf16 => |half| half << 16,
-    };
-    let both = |word: &Cell<u32>| [word.get() & 0xffff, word.get() >> 16];
-    let halves = words.iter().flat_map(both);
-    Some(halves.map(|half| Cell::new(widen(half))).collect())
-}
-
-fn narrowed(format: Format, wide: &Words, words: &Words) {
-    let narrow = match format {
-        Format::Bf16 => cast::f32_to_bf16,
-        _ => cast::f32_to_f16,
-    };
-    for (word, pair) in words.iter().zip(wide.chunks_exact(2)) {
-        word.set(narrow(pair[0].get()) | narrow(pair[1].get()) << 16);
-    }
 }
 
 /// Runs the twin of the kernel called `name` (`relu`, `gelu.tanh+in_place`), after the checks a GPU launch gets.

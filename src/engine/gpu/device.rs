@@ -1,6 +1,6 @@
 //! Finding an adapter, opening the engine's own device on it, and catching what goes wrong there.
 
-use crate::engine::{EngineError, EngineInfo, Target, Tier};
+use crate::engine::{EngineError, EngineInfo, Tier};
 use crate::plan::DeviceLimits;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,19 +13,10 @@ pub(super) struct Device {
     pub(super) info: EngineInfo,
     pub(super) limits: DeviceLimits,
     pub(super) tier: Tier,
-    pub(super) native_f16: bool,
     pub(super) faults: Faults,
 }
 
 impl Device {
-    /// What kernels are chosen for.
-    pub(super) fn target(&self) -> Target {
-        Target {
-            tier: self.tier,
-            native_f16: self.native_f16,
-        }
-    }
-
     /// Lets the driver free memory and run callbacks that are due; never waits. In a browser both happen by themselves
     /// when control returns to the event loop.
     pub(super) fn look(&self) {
@@ -147,16 +138,10 @@ pub async fn adapters() -> Vec<AdapterReport> {
 pub(super) async fn open() -> Result<Device, EngineError> {
     let adapter = request(&instance()).await?;
     let limits = adapter.limits();
-    let native_f16 = adapter.features().contains(wgpu::Features::SHADER_F16);
     let (device, queue) = adapter
         .request_device(&wgpu::DeviceDescriptor {
             label: Some("headroom.engine"),
             required_limits: limits.clone(),
-            required_features: if native_f16 {
-                wgpu::Features::SHADER_F16
-            } else {
-                wgpu::Features::empty()
-            },
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         })
@@ -183,7 +168,6 @@ pub(super) async fn open() -> Result<Device, EngineError> {
             max_buffer_bytes: limits.max_buffer_size,
         },
         tier: tier(&info),
-        native_f16,
         faults,
     })
 }

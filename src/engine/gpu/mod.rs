@@ -131,7 +131,7 @@ impl GpuEngine {
             .map(crate::plan::PlannedProgram::params_name)
             .unwrap_or_default();
         memory.walk(plan, program, |memory, planned: &PlannedNode| {
-            for launch in launches(&plan.graph, planned, device.target())? {
+            for launch in launches(&plan.graph, planned, device.tier)? {
                 let offset = numbers.len() as u64;
                 numbers.extend_from_slice(&launch.params.bytes(launch.kernel)?);
                 let pipeline = pipelines.get(&device.wgpu, launch.kernel);

@@ -2,11 +2,9 @@
 
 mod image;
 mod text;
-mod update;
 
-use super::formats::{Format, formatted};
 use super::kernel::{Kernel, KernelError, Params, fold_groups, kernel};
-use crate::graph::{Accumulate, Axis, Graph, NORM_PARTIALS, Node, Op, ValueId, matrix};
+use crate::graph::{Accumulate, Axis, Graph, NORM_PARTIALS, Node, Op, Rule, ValueId, matrix};
 use crate::plan::{Cut, PlannedNode};
 
 /// Which rung of a kernel ladder suits an adapter.
@@ -16,15 +14,6 @@ pub enum Tier {
     Processor,
     /// The adapter is a graphics card: tiles in workgroup memory.
     Graphics,
-}
-
-/// What launches are made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// The kind of adapter.
-    pub tier: Tier,
-    /// Whether kernels may use F16 as a type of the language.
-    pub native_f16: bool,
 }
 
 /// One dispatch.
@@ -67,7 +56,7 @@ impl From<ValueId> for Binding {
 pub fn launches(
     graph: &Graph,
     planned: &PlannedNode,
-    target: Target,
+    tier: Tier,
 ) -> Result<Vec<Launch>, KernelError> {
     let node = &graph[planned.node];
     let mut all = Vec::with_capacity(planned.cuts.len());
@@ -78,7 +67,7 @@ pub fn launches(
             params,
             grid,
             bindings,
-        } = lower(graph, node, *cut, target.tier, in_place);
+        } = lower(graph, node, *cut, tier, in_place);
         let kernel = kernel(&name)?;
         let bindings = bindings.unwrap_or_else(|| {
             let reads = node.reads.iter().skip(usize::from(in_place));
@@ -91,13 +80,6 @@ pub fn launches(
                 got: bindings.len(),
             });
         }
-        // A cast says in its name what it reads and writes.
-        let kernel = if matches!(node.op, Op::Cast { .. }) {
-            kernel
-        } else {
-            let format = |bound: &Binding| Format::of(graph[bound.value].dtype, target.native_f16);
-            formatted(kernel, &bindings.iter().map(format).collect::<Vec<_>>())?
-        };
         let groups = match grid {
             Grid::Invocations(n) => fold_groups(n.div_ceil(kernel.workgroup[0] as usize)),
             Grid::Groups(x, y) => [x as u32, y as u32, 1],
@@ -169,11 +151,8 @@ fn lower(graph: &Graph, node: &Node, cut: Cut, tier: Tier, in_place: bool) -> Lo
         | Op::CrossEntropyGrad
         | Op::Correct { .. }
         | Op::NormPartials { .. }
-        | Op::NormFinish { .. }
+        | Op::NormFinish
         | Op::Bias => by_row(graph, node, tier, in_place).into(),
-        Op::Update(_) | Op::LossScale { .. } | Op::Quantize { .. } | Op::Dequantize { .. } => {
-            update::lower(graph, node).into()
-        }
         Op::Image(op) => image::lower(graph, node, op, cut, in_place).into(),
         Op::Text(op) => text::lower(graph, node, op, cut, tier, in_place),
         _ => by_element(graph, node, in_place).into(),
@@ -214,6 +193,7 @@ fn by_element(graph: &Graph, node: &Node, in_place: bool) -> (String, Params, Gr
             let feature = format!("{}_{}", from.name(), to.name());
             (name("cast", &[&feature], false), params)
         }
+        Op::Update(rule) => update(*rule, params),
         // relu, relu_grad and add have nothing to say but their length. A reshape has no cut, so it never comes here.
         other => (name(other.name(), &[], in_place), params),
     };
@@ -278,18 +258,9 @@ fn by_row(graph: &Graph, node: &Node, tier: Tier, in_place: bool) -> (String, Pa
                 Grid::Groups(NORM_PARTIALS, 1),
             )
         }
-        Op::NormFinish {
-            offset,
-            count,
-            scaled,
-        } => {
-            let params = Params::new().with("count", *count).with("offset", *offset);
-            let features: &[&str] = if *scaled { &["scaled"] } else { &[] };
-            (
-                name("norm_finish", features, false),
-                params,
-                Grid::Groups(1, 1),
-            )
+        Op::NormFinish => {
+            let params = Params::new().with("count", rows * cols);
+            ("norm_finish".into(), params, Grid::Groups(1, 1))
         }
         other => (name(other.name(), &[], in_place), sizes, by_vector),
     }
@@ -297,6 +268,40 @@ fn by_row(graph: &Graph, node: &Node, tier: Tier, in_place: bool) -> (String, Pa
 
 fn output_elements(graph: &Graph, node: &Node) -> usize {
     node.writes.first().map_or(0, |v| graph[*v].elements())
+}
+
+fn update(rule: Rule, n: Params) -> (String, Params) {
+    match rule {
+        Rule::Sgd { weight_decay } => ("sgd".into(), n.with_f32("weight_decay", weight_decay)),
+        Rule::Momentum {
+            momentum,
+            nesterov,
+            weight_decay,
+        } => {
+            let features: &[&str] = if nesterov { &["nesterov"] } else { &[] };
+            let params = n
+                .with_f32("momentum", momentum)
+                .with_f32("weight_decay", weight_decay);
+            (name("momentum", features, false), params)
+        }
+        Rule::Adam {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+            decoupled,
+        } => {
+            let features: &[&str] = if decoupled { &["decoupled"] } else { &[] };
+            let params = n
+                .with_f32("beta1", beta1)
+                .with_f32("beta2", beta2)
+                .with_f32("eps", eps);
+            (
+                name("adam", features, false),
+                params.with_f32("weight_decay", weight_decay),
+            )
+        }
+    }
 }
 
 /// A matrix product: its sizes m, n, k and how its sides are stored.

@@ -211,10 +211,9 @@ fn linear_loss(
     let (_, classes) = matrix(&graph[weight].shape, transposed);
     // Forward writes the losses, their log-sum-exp and the piece of logits; backward dx, the piece and the weights' gradient.
     let logits = Binding::from(node.writes[if gradient.is_some() { 1 } else { 2 }]);
-    // A piece is a multiple of 64 rows, so the packed formats too start at a whole word.
     let from_row = |value: ValueId, cols: usize| Binding {
         value,
-        offset_bytes: graph[value].dtype.bytes(cut.chunk0 * cols),
+        offset_bytes: 4 * (cut.chunk0 * cols) as u64,
     };
     let (rows_of_x, row_labels) = (from_row(x, width), from_row(labels, 1));
     let range = (cut.row0, cut.rows);
@@ -248,16 +247,6 @@ fn linear_loss(
             let launch = (name("cross_entropy_grad", &[], true), losses, grid);
             let lse = from_row(node.reads[3], 1);
             (launch, vec![row_labels, lse, logits])
-        }
-        (4, _) => {
-            let n = cut.chunk * classes;
-            let params = Params::new().with("n", n);
-            let launch = (
-                name("scale_by", &[], true),
-                params,
-                Grid::Invocations(n.div_ceil(4)),
-            );
-            (launch, vec![node.reads[4].into(), logits])
         }
         (2, _) => {
             let sizes = [cut.chunk, width, classes];

@@ -168,9 +168,7 @@ impl<'g> Pass<'g> {
                 },
             ),
         ];
-        // First the gradient of the weights, which is the right side in most layers: it is the last to need the input of
-        // the layer, whose bytes are then free for the gradient of that input.
-        for (target, (left, right, trans_a, trans_b)) in sides.into_iter().rev() {
+        for (target, (left, right, trans_a, trans_b)) in sides {
             if !self.needs.contains(&target) {
                 continue;
             }

@@ -28,23 +28,14 @@ impl Graph {
             parameters: Vec::new(),
             program: Program::Accumulate,
             phase: Phase::Forward,
-            block: 0,
             n_dropouts: 0,
         }
     }
 
     /// Sets where the nodes that follow belong.
     pub fn enter(&mut self, program: Program, phase: Phase) {
-        if self.program != program {
-            self.block = 0;
-        }
         self.program = program;
         self.phase = phase;
-    }
-
-    /// Ends a block of the network: the nodes that follow belong to the next one.
-    pub fn next_block(&mut self) {
-        self.block += 1;
     }
 
     /// A value that keeps its bytes from step to step. A second call with the same name gives the same value.
@@ -71,23 +62,10 @@ impl Graph {
     /// call with the same name gives the same value.
     pub fn constant(&mut self, name: &str, shape: &[usize], class: Class, init: Init) -> ValueId {
         let value = self.persistent(name, shape, DType::F32, class);
-        self.set_init(value, init);
-        value
-    }
-
-    /// How a persistent value starts.
-    pub fn set_init(&mut self, value: ValueId, init: Init) {
         if let Some(value) = self.values.get_mut(value.0) {
             value.init = Some(init);
         }
-    }
-
-    /// Takes a value that was persistent out of that state: it lives from its first to its last use in a program, and
-    /// counts as `class`.
-    pub fn make_transient(&mut self, value: ValueId, class: Class) {
-        if let Some(value) = self.values.get_mut(value.0) {
-            (value.persistent, value.class) = (false, class);
-        }
+        value
     }
 
     /// A trainable F32 value. A second call with the same name gives the same value: that is how weights are tied, and
@@ -121,7 +99,6 @@ impl Graph {
         self.parameters.push(Parameter {
             value,
             gradient: None,
-            half: None,
         });
         Ok(value)
     }
@@ -222,19 +199,6 @@ impl Graph {
     /// [`GraphError::TooLarge`].
     pub fn scale(&mut self, name: &str, x: ValueId, factor: f32) -> Result<ValueId, GraphError> {
         self.map(name, Op::Scale { factor }, &[x])
-    }
-
-    /// `x` times the first number of `factor`, which is on the device.
-    ///
-    /// # Errors
-    /// [`GraphError::TooLarge`].
-    pub fn scale_by(
-        &mut self,
-        name: &str,
-        x: ValueId,
-        factor: ValueId,
-    ) -> Result<ValueId, GraphError> {
-        self.map(name, Op::ScaleBy, &[x, factor])
     }
 
     /// The elements of `x` under another shape.
@@ -352,8 +316,6 @@ impl Graph {
             writes: writes.into(),
             program: self.program,
             phase: self.phase,
-            block: self.block,
-            recompute: false,
         });
     }
 
@@ -377,7 +339,7 @@ impl Graph {
         shape: &[usize],
         dtype: DType,
     ) -> Result<ValueId, GraphError> {
-        let computes = !matches!(op, Op::Cast { .. } | Op::Reshape | Op::Dequantize { .. });
+        let computes = !matches!(op, Op::Cast { .. } | Op::Reshape);
         let integers = integer_inputs(&op);
         for (index, read) in reads.iter().enumerate() {
             if computes && !integers.contains(&index) && self[*read].dtype != DType::F32 {
