@@ -174,8 +174,8 @@ fn another_source_drops_the_fields_of_the_old_one() {
     assert_eq!(data(&[]).path.as_deref(), Some("mine.csv"));
     assert_eq!(data(&["data.source=fashion-mnist"]), base_with(&[]).data);
     // Fields that are given with the new source are its own, and the same source again drops nothing.
-    let other = data(&["data.path=mine.npz", "data.source=npz"]);
-    assert_eq!(other.path.as_deref(), Some("mine.npz"));
+    let other = data(&["data.path=mine.npy", "data.source=npy"]);
+    assert_eq!(other.path.as_deref(), Some("mine.npy"));
     assert_eq!(data(&["data.source=csv"]), data(&[]));
 }
 
